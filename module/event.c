@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reading events, waiting for them, and poll.
+ */
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+
+#include "htwheel.h"
+
+/* Events that are copied under one hold of the lock; they lie on the stack. */
+#define EVENT_CHUNK	16U
+
+/* How often a page is faulted in that is gone again before it could be written. */
+#define EVENT_FAULTS	16U
+
+static void event_fill(struct htwheel_event *event, const struct htw_timer *timer)
+{
+	*event = (struct htwheel_event){
+		.id		= htw_pool_id(timer),
+		.user_data	= timer->user_data,
+		.deadline_ns	= timer->deadline_ns,
+		.fired_ns	= timer->fired_ns,
+		.count		= 1,
+	};
+}
+
+/*
+ * Copy the first events out, as many as fit and as can be written without faulting pages in, and take those
+ * off the ready list. All in one hold of ctx->lock: an event is either still there to be cancelled or has
+ * been read, and one that could not be written has never left the list (I8, I9).
+ *
+ * Returns how many were copied; -EAGAIN if there is none; -EFAULT if the first could not be written.
+ */
+static int event_copy(struct htw_ctx *ctx, struct iov_iter *to)
+{
+	unsigned int room = min_t(size_t, iov_iter_count(to) / sizeof(struct htwheel_event), EVENT_CHUNK);
+	struct htwheel_event events[EVENT_CHUNK];
+	struct htw_timer *timers[EVENT_CHUNK];
+	unsigned int nr, i;
+	size_t copied;
+
+	lockdep_assert_held(&ctx->lock);
+	nr = htw_timer_peek(&ctx->timers, timers, room);
+	if (!nr)
+		return -EAGAIN;
+	for (i = 0; i < nr; i++)
+		event_fill(&events[i], timers[i]);
+
+	pagefault_disable();
+	copied = copy_to_iter(events, nr * sizeof(events[0]), to);
+	pagefault_enable();
+
+	/* A piece of an event does not count. */
+	iov_iter_revert(to, copied % sizeof(events[0]));
+	nr = copied / sizeof(events[0]);
+	htw_timer_deliver(&ctx->timers, timers, nr);
+	return nr ? nr : -EFAULT;
+}
+
+static int event_copy_locked(struct htw_ctx *ctx, struct iov_iter *to, bool nowait)
+{
+	int nr;
+
+	if (!mutex_trylock(&ctx->lock)) {
+		if (nowait)
+			return -EAGAIN;
+		if (mutex_lock_interruptible(&ctx->lock))
+			return -ERESTARTSYS;
+	}
+	nr = event_copy(ctx, to);
+	mutex_unlock(&ctx->lock);
+	return nr;
+}
+
+/* Make room for one event writable, without the lock. */
+static int event_fault_in(struct iov_iter *to)
+{
+	if (fault_in_iov_iter_writeable(to, sizeof(struct htwheel_event)))
+		return -EFAULT;
+	return signal_pending(current) ? -ERESTARTSYS : 0;
+}
+
+static int event_wait(struct htw_ctx *ctx)
+{
+	return wait_event_interruptible(ctx->timers.wait, READ_ONCE(ctx->timers.nr_ready));
+}
+
+/**
+ * htw_event_read() - read(2): whole events, as many as there are and fit
+ * @ctx: the context
+ * @to: where to
+ * @nonblock: do not wait for the first event
+ * @nowait: do not sleep at all (io_uring); implies @nonblock
+ *
+ * Context: task; may sleep unless @nowait.
+ * Return: bytes, or -EINVAL, -EAGAIN, -EFAULT, -ERESTARTSYS, and no event is lost.
+ */
+ssize_t htw_event_read(struct htw_ctx *ctx, struct iov_iter *to, bool nonblock, bool nowait)
+{
+	unsigned int faults = 0;
+	ssize_t bytes = 0;
+	int ret;
+
+	if (iov_iter_count(to) < sizeof(struct htwheel_event))
+		return -EINVAL;
+	do {
+		ret = event_copy_locked(ctx, to, nowait);
+		if (ret > 0) {
+			bytes += ret * sizeof(struct htwheel_event);
+			faults = 0;
+			ret = signal_pending(current) ? -ERESTARTSYS : 0;
+			cond_resched();
+		} else if (ret == -EFAULT && !nowait && faults++ < EVENT_FAULTS) {
+			ret = event_fault_in(to);
+		} else if (ret == -EAGAIN && !bytes && !nonblock && !nowait) {
+			ret = event_wait(ctx);
+		}
+	} while (!ret && iov_iter_count(to) >= sizeof(struct htwheel_event));
+	return bytes ? bytes : ret;
+}
+
+/**
+ * htw_event_poll() - poll(2): readable if, and only if, read() would return an event
+ * @ctx: the context
+ * @file: its file
+ * @wait: as given to the file operation
+ *
+ * Context: task; may sleep.
+ * Return: EPOLLIN | EPOLLRDNORM, or 0.
+ */
+__poll_t htw_event_poll(struct htw_ctx *ctx, struct file *file, poll_table *wait)
+{
+	poll_wait(file, &ctx->timers.wait, wait);
+	/* Pairs with the lock in htw_timers_wake(), as explained there. */
+	return READ_ONCE(ctx->timers.nr_ready) ? EPOLLIN | EPOLLRDNORM : 0;
+}

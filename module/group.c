@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Groups of operations: arm, re-arm and disarm timers with one lock round for many.
+ *
+ * A lock taken for each operation costs more than the operation. A group therefore keeps the lock of the
+ * base that it touched last and lets go of it only for another base or at its end. At that moment, and not
+ * after each operation, the base's hrtimer is brought into line.
+ *
+ * The user serializes the calls that concern one timer (the module: by the context's lock). Between them
+ * and a pass or a CPU's departure, the base's lock decides:
+ *
+ *	CPU 0: disarm			CPU 1: pass, or departure to CPU 2
+ *	cpu = timer->cpu (1)
+ *					lock base 1
+ *					timer handed over (state = EXPIRED), or moved (cpu = 2)
+ *					unlock base 1
+ *	lock base 1
+ *	timer->cpu != cpu: try again with base 2
+ *	or state is EXPIRED: too late, and expire() is through
+ *
+ * The loop ends because a timer moves only when a CPU goes down. (kunit: htwheel_timer, concurrent cases;
+ * selftests: hotplug, stress.)
+ */
+#include <linux/cpumask.h>
+#include <linux/smp.h>
+
+#include <kunit/visibility.h>
+
+#include "engine.h"
+#include "group.h"
+
+/* Let go of the base that the group holds. */
+static void group_release(struct htw_group *group)
+{
+	struct htw_base *base = group->held;
+
+	if (!base)
+		return;
+	if (!htw_base_program(base))
+		group->kick = base;
+	group->held = NULL;
+	spin_unlock(&base->lock);
+}
+
+/*
+ * Hold @base, and no other. Its clock is taken forward as far as that needs no work, so that what is added
+ * now is placed by today's clock (FAULTS B02).
+ */
+static void group_hold(struct htw_group *group, struct htw_base *base)
+{
+	u64 now_tick;
+
+	if (group->held == base)
+		return;
+	group_release(group);
+	spin_lock(&base->lock);
+	group->held = base;
+	now_tick = htw_tick_down(group->now_ns, group->engine->config.tick_shift);
+	base->queue->design->advance(base->queue, now_tick, 0, NULL, &base->counters.work);
+}
+
+/*
+ * Hold the base that takes new timers: this CPU's. While this CPU is going down its base takes none; then
+ * any other one, which has to be kicked when the group ends.
+ */
+static struct htw_base *group_hold_home(struct htw_group *group)
+{
+	struct htw_base *base = this_cpu_ptr(group->engine->bases);
+	unsigned int cpu;
+
+	group_hold(group, base);
+	if (likely(base->online))
+		return base;
+	for_each_online_cpu(cpu) {
+		base = per_cpu_ptr(group->engine->bases, cpu);
+		group_hold(group, base);
+		if (base->online)
+			return base;
+	}
+	/* Not to be reached: the last CPU does not go down. The timer is kept, at worst late. */
+	WARN_ON_ONCE(1);
+	return base;
+}
+
+static void group_enqueue(struct htw_base *base, struct htw_timer *timer, u64 tick)
+{
+	lockdep_assert_held(&base->lock);
+	timer->node.tick = tick;
+	WRITE_ONCE(timer->cpu, base->cpu);
+	timer->state = HTW_QUEUED;
+	base->queue->design->add(base->queue, &timer->node);
+}
+
+/**
+ * htw_group_begin() - begin a group of operations
+ * @group: to be filled in
+ * @engine: the engine
+ *
+ * Reads the clock, for all operations of the group: they all happen "now". Keep a group short, some
+ * HTW_CHUNK_OPS operations: softirqs are off, and the CPU is not left, until its end.
+ *
+ * Context: task. Must be followed by htw_group_end(), without sleeping in between.
+ */
+void htw_group_begin(struct htw_group *group, struct htw_engine *engine)
+{
+	local_bh_disable();
+	*group = (struct htw_group){ .engine = engine, .now_ns = htw_engine_now_ns(engine) };
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_group_begin);
+
+/**
+ * htw_group_end() - end a group of operations
+ * @group: the group
+ *
+ * Context: task, as htw_group_begin(). May wait for another CPU if this one is going down.
+ */
+void htw_group_end(struct htw_group *group)
+{
+	group_release(group);
+	local_bh_enable();
+	if (unlikely(group->kick))
+		htw_base_kick(group->kick);
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_group_end);
+
+/**
+ * htw_group_arm() - queue a timer
+ * @group: the group
+ * @timer: a timer that is not queued, nor in any list
+ * @deadline_ns: its deadline, at most KTIME_MAX
+ *
+ * Context: within a group; the caller serializes calls for this timer.
+ * Return: true if it is queued; false if the deadline is not after the group's time. Then the timer is in
+ * HTW_EXPIRED, expire() will not be called for it, and the caller deals with it. A deadline in the past thus
+ * never reaches the hardware, however often somebody asks.
+ */
+bool htw_group_arm(struct htw_group *group, struct htw_timer *timer, u64 deadline_ns)
+{
+	timer->deadline_ns = deadline_ns;
+	if (deadline_ns <= group->now_ns) {
+		WRITE_ONCE(timer->cpu, smp_processor_id());
+		htw_timer_expired(timer, group->now_ns);
+		return false;
+	}
+	group_enqueue(group_hold_home(group), timer,
+		      htw_tick_up(deadline_ns, group->engine->config.tick_shift));
+	return true;
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_group_arm);
+
+/**
+ * htw_group_queued() - is a timer queued?
+ * @group: the group
+ * @timer: a timer that has been armed
+ *
+ * Context: within a group; the caller serializes calls for this timer.
+ * Return: true if it is queued, and then it stays so until the group's next operation; false if it is in
+ * HTW_EXPIRED, and then expire(), if it was called, has returned.
+ */
+bool htw_group_queued(struct htw_group *group, struct htw_timer *timer)
+{
+	unsigned int cpu;
+
+	do {
+		cpu = READ_ONCE(timer->cpu);
+		group_hold(group, per_cpu_ptr(group->engine->bases, cpu));
+	} while (READ_ONCE(timer->cpu) != cpu);
+	return timer->state == HTW_QUEUED;
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_group_queued);
+
+/**
+ * htw_group_disarm() - take a queued timer out of its queue
+ * @group: the group
+ * @timer: a timer of which htw_group_queued() has just said that it is queued
+ *
+ * Its state is left to the caller. expire() has not been called for it and will not be.
+ *
+ * Context: within a group; the caller serializes calls for this timer.
+ */
+void htw_group_disarm(struct htw_group *group, struct htw_timer *timer)
+{
+	struct htw_base *base = group->held;
+
+	lockdep_assert_held(&base->lock);
+	base->queue->design->del(base->queue, &timer->node);
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_group_disarm);
+
+/**
+ * htw_group_rearm() - give a queued timer a new deadline
+ * @group: the group
+ * @timer: a timer of which htw_group_queued() has just said that it is queued
+ * @deadline_ns: the new deadline, at most KTIME_MAX
+ *
+ * A later deadline leaves it on its base, whose hrtimer is early enough. An earlier one takes it to this
+ * CPU's, so that no other CPU has to be interrupted.
+ *
+ * Context: within a group; the caller serializes calls for this timer.
+ * Return: as htw_group_arm().
+ */
+bool htw_group_rearm(struct htw_group *group, struct htw_timer *timer, u64 deadline_ns)
+{
+	u64 tick = htw_tick_up(deadline_ns, group->engine->config.tick_shift);
+	struct htw_base *base = group->held;
+
+	htw_group_disarm(group, timer);
+	if (deadline_ns <= group->now_ns || tick < timer->node.tick || !base->online)
+		return htw_group_arm(group, timer, deadline_ns);
+	timer->deadline_ns = deadline_ns;
+	group_enqueue(base, timer, tick);
+	return true;
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_group_rearm);

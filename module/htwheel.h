@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * htwheel: the context, and the locks of the whole module.
+ *
+ * Overview
+ * ========
+ *
+ * A context (struct htw_ctx) is what one open() made. It owns timers (struct htw_timers: a pool, the ready
+ * list, the books), which lie in the queues of the shared engine (struct htw_engine: a base for each CPU).
+ * System calls work from the context down; a base's hrtimer works from below: it takes due timers out of the
+ * queue and appends them to the ready list of their context, where read() finds them.
+ *
+ * Dependencies point down, one file to a noun:
+ *
+ *	main.c -> chardev.c -> ioctl.c -> ctx.c, event.c, stats.c -> timer.c -> pool.c
+ *	       -> group.c -> base.c, engine.c, hotplug.c, clock.c -> queue/
+ *
+ * Locks
+ * =====
+ *
+ *	htw_ctx.lock			mutex		one context; system calls
+ *	  htw_engine.reserve_lock	mutex		sizes of queues
+ *	  htw_base.lock			spin lock, bh	one CPU's queue; system calls and passes
+ *	    htw_base.lock		nested		of the heir, only while a dead CPU is drained
+ *	    htw_timers.ready_lock	spin lock, bh	ready list of one context
+ *	  htw_timers.wait.lock		spin lock	the wait queue; never inside the two above
+ *
+ * Why so many:
+ *
+ * - ctx->lock keeps system calls on one context apart, so that a timer's name, its arms and its end have an
+ *   order that the books can follow. It may sleep, since a pool has to grow. No user memory is touched with
+ *   it held in a way that could fault in pages: a fault may take any time, and the mmap lock is outside.
+ * - base->lock is taken in softirq. It is held for a chunk of operations or timers, and makes the step from
+ *   "queued" to "expired, and in the ready list" one step for everybody else: a cancel comes before it or
+ *   after it.
+ * - ready_lock exists because passes of several CPUs append to the ready list of one context.
+ * - Readers are woken after base->lock and ready_lock are gone: what a wake-up runs (epoll, io_uring) is not
+ *   ours. The context may be closed by then, so its memory waits for an RCU grace period, and a pass
+ *   is an RCU read section.
+ *
+ * What protects what
+ * ==================
+ *
+ *	htw_ctx.max_ceiling			constant after open
+ *	htw_ctx.setup_done			ctx->lock
+ *	htw_timers.engine			constant after open
+ *	htw_timers.pool, .books, .max		ctx->lock
+ *	htw_timers.ready, .nr_ready, .late	ready_lock; nr_ready is also read without it: a stale value
+ *						makes poll or read look once more, or sleep until the
+ *						wake-up that follows the store
+ *	htw_timers.wait				its own lock
+ *	htw_chunk.owner, .number		constant after growth
+ *	htw_timer.node, FREE			ctx->lock (free list)
+ *	htw_timer.node, QUEUED			lock of the base of .cpu (queue)
+ *	htw_timer.node, EXPIRED			ready_lock (ready list)
+ *	htw_timer.deadline_ns, .user_data	ctx->lock; passes read them, after the lock of the base was
+ *						handed to them by the arm
+ *	htw_timer.fired_ns			written before the timer enters the ready list
+ *	htw_timer.generation			ctx->lock
+ *	htw_timer.state, QUEUED -> EXPIRED	lock of the base of .cpu
+ *	htw_timer.state, all other steps	ctx->lock, and lock of the base of .cpu if QUEUED
+ *	htw_timer.cpu				lock of the base that it names; read without it to find the
+ *						lock, then again under it
+ *	htw_base.engine, .cpu, .queue		constant after creation
+ *	htw_base.*queue, all other fields	base->lock
+ *	htw_base.timer				started on its own CPU; the hrtimer code has its own lock
+ *	htw_engine.reserved			reserve_lock
+ *	htw_engine, other fields		constant after creation
+ */
+#ifndef HTW_HTWHEEL_H
+#define HTW_HTWHEEL_H
+
+#include <linux/mutex.h>
+#include <linux/poll.h>
+#include <linux/rcupdate.h>
+#include <linux/types.h>
+#include <linux/uio.h>
+
+#include <linux/htwheel.h>
+
+#include "timer.h"
+
+/* Limits that HTWHEEL_IOC_INFO reports. */
+#define HTW_MAX_BATCH		(1U << 20)
+#define HTW_MAX_STRIDE		4096U
+
+/* The largest value of the module parameter max_timers; keeps indices and counters within 32 bits. */
+#define HTW_MAX_TIMERS		(1U << 30)
+
+/**
+ * struct htw_ctx - one open file description
+ * @lock: see above
+ * @timers: its timers
+ * @max_ceiling: largest limit that SETUP grants
+ * @setup_done: SETUP has succeeded
+ * @rcu: for the grace period before the memory goes
+ */
+struct htw_ctx {
+	struct mutex		lock;
+	struct htw_timers	timers;
+	u64			max_ceiling;
+	bool			setup_done;
+	struct rcu_head		rcu;
+};
+
+/* ctx.c */
+struct htw_ctx *htw_ctx_create(struct htw_engine *engine, u64 max_timers);
+void htw_ctx_destroy(struct htw_ctx *ctx);
+int htw_ctx_info(struct htw_ctx *ctx, struct htwheel_info *info);
+int htw_ctx_setup(struct htw_ctx *ctx, const struct htwheel_setup *setup);
+int htw_ctx_run(struct htw_ctx *ctx, struct htwheel_op *ops, unsigned int nr);
+
+/* event.c */
+ssize_t htw_event_read(struct htw_ctx *ctx, struct iov_iter *to, bool nonblock, bool nowait);
+__poll_t htw_event_poll(struct htw_ctx *ctx, struct file *file, poll_table *wait);
+
+/* stats.c */
+int htw_stats_read(struct htw_ctx *ctx, struct htwheel_stats *stats);
+
+/* ioctl.c */
+long htw_ioctl(struct htw_ctx *ctx, unsigned int cmd, void __user *argument);
+
+/* chardev.c */
+int htw_chardev_register(struct htw_engine *engine, u64 max_timers);
+void htw_chardev_unregister(void);
+
+#endif /* HTW_HTWHEEL_H */

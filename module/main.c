@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Loading and unloading, and the module's parameters.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/err.h>
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+
+#include "hotplug.h"
+#include "htwheel.h"
+
+/* A pass ends after so many timers, or at the first chunk after so much time. */
+#define MAIN_BUDGET_TIMERS	4096
+#define MAIN_BUDGET_NS		(500 * NSEC_PER_USEC)
+
+#define MAIN_MIN_TICK_SHIFT	10
+#define MAIN_MAX_TICK_SHIFT	30
+
+static unsigned int tick_shift = 19;
+module_param(tick_shift, uint, 0444);
+MODULE_PARM_DESC(tick_shift, "A tick is 2^tick_shift ns, 10 to 30 (default 19: 0.52 ms)");
+
+static unsigned int max_timers = 1U << 20;
+module_param(max_timers, uint, 0444);
+MODULE_PARM_DESC(max_timers, "Timers that one open file may hold, 1 to 2^30 (default 1048576)");
+
+static char *design = "wheel";
+module_param(design, charp, 0444);
+MODULE_PARM_DESC(design, "Queue design: wheel (default) or heap");
+
+static struct htw_engine *main_engine;
+
+static int main_check_parameters(void)
+{
+	if (tick_shift < MAIN_MIN_TICK_SHIFT || tick_shift > MAIN_MAX_TICK_SHIFT) {
+		pr_err("tick_shift=%u is not from %d to %d\n", tick_shift, MAIN_MIN_TICK_SHIFT,
+		       MAIN_MAX_TICK_SHIFT);
+		return -EINVAL;
+	}
+	if (!max_timers || max_timers > HTW_MAX_TIMERS) {
+		pr_err("max_timers=%u is not from 1 to %u\n", max_timers, HTW_MAX_TIMERS);
+		return -EINVAL;
+	}
+	if (!htw_design_find(design)) {
+		pr_err("there is no design \"%s\"\n", design);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int __init htw_init(void)
+{
+	struct htw_engine_config config = {
+		.clock		= &htw_clock_monotonic,
+		.ops		= &htw_timer_engine_ops,
+		.budget_timers	= MAIN_BUDGET_TIMERS,
+		.budget_ns	= MAIN_BUDGET_NS,
+	};
+	int err = main_check_parameters();
+
+	if (err)
+		return err;
+	config.design = htw_design_find(design);
+	config.tick_shift = tick_shift;
+
+	err = htw_hotplug_init();
+	if (err)
+		return err;
+	main_engine = htw_engine_create(&config);
+	if (IS_ERR(main_engine)) {
+		err = PTR_ERR(main_engine);
+		goto err_hotplug;
+	}
+	err = htw_chardev_register(main_engine, max_timers);
+	if (err)
+		goto err_engine;
+	return 0;
+
+err_engine:
+	htw_engine_destroy(main_engine);
+err_hotplug:
+	htw_hotplug_exit();
+	return err;
+}
+
+static void __exit htw_exit(void)
+{
+	htw_chardev_unregister();
+	htw_engine_destroy(main_engine);
+	htw_hotplug_exit();
+	/* Contexts are freed by kfree_rcu(), which needs no code of ours; nothing to wait for. */
+}
+
+module_init(htw_init);
+module_exit(htw_exit);
+
+MODULE_DESCRIPTION("A million timeouts behind one file descriptor, on per-CPU timer wheels");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(HTW_VERSION);

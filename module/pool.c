@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The pool: timers come from chunks that the context keeps until it closes.
+ *
+ * So an arm below the highest count that the context has had never fails for memory (I10), costs no
+ * allocation, and finds its cache line warm: the timer that was freed last is used first.
+ *
+ * Names. A timer's name is generation << 32 | index. The index leads to the timer without a search; the
+ * generation, which goes up each time the timer is freed, tells a stale name from a good one. A timer whose
+ * generation would wrap is retired, so a name is never given twice (FAULTS B28, B59). That costs 64 bytes for
+ * every 2^32 arms that went through one timer.
+ */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/nospec.h>
+#include <linux/slab.h>
+
+#include <kunit/visibility.h>
+
+#include "pool.h"
+
+/* Generations begin at 1, so that even the smallest name does not look like a small number. */
+#define POOL_FIRST_GENERATION	((u32)(HTW_COUNTER_START) + 1)
+
+#define POOL_FIRST_TABLE	16U
+
+static_assert(sizeof(struct htw_chunk) == HTW_CHUNK_BYTES);
+static_assert(offsetof(struct htw_chunk, timer) == sizeof(struct htw_timer));
+
+static struct htw_chunk *pool_chunk(const struct htw_timer *timer)
+{
+	return (struct htw_chunk *)((unsigned long)timer & ~(HTW_CHUNK_BYTES - 1));
+}
+
+static u32 pool_index(const struct htw_timer *timer)
+{
+	struct htw_chunk *chunk = pool_chunk(timer);
+
+	return chunk->number << HTW_CHUNK_SHIFT | (timer - chunk->timer + 1);
+}
+
+static struct htw_timer *pool_at(const struct htw_pool *pool, u32 index)
+{
+	u32 place = index & (HTW_CHUNK_PLACES - 1);
+
+	return &pool->chunks[index >> HTW_CHUNK_SHIFT]->timer[place - 1];
+}
+
+/**
+ * htw_pool_id() - the name of a timer
+ * @timer: a timer from a pool
+ *
+ * Context: the owner's lock.
+ * Return: the name; never 0.
+ */
+u64 htw_pool_id(const struct htw_timer *timer)
+{
+	return (u64)timer->generation << 32 | pool_index(timer);
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_pool_id);
+
+/**
+ * htw_pool_owner() - whose timer this is
+ * @timer: a timer from a pool
+ *
+ * Context: any, as long as the pool lives.
+ * Return: the owner, as given to htw_pool_init().
+ */
+void *htw_pool_owner(const struct htw_timer *timer)
+{
+	return pool_chunk(timer)->owner;
+}
+
+/**
+ * htw_pool_find() - the timer of a name
+ * @pool: the pool
+ * @id: a name, from anywhere; it is not trusted
+ *
+ * Context: the owner's lock.
+ * Return: the timer, or NULL if no live timer has this name.
+ */
+struct htw_timer *htw_pool_find(const struct htw_pool *pool, u64 id)
+{
+	u32 number = (u32)id >> HTW_CHUNK_SHIFT;
+	u32 place = id & (HTW_CHUNK_PLACES - 1);
+	struct htw_timer *timer;
+
+	if (!place || number >= pool->nr_chunks)
+		return NULL;
+	number = array_index_nospec(number, pool->nr_chunks);
+	timer = &pool->chunks[number]->timer[place - 1];
+	if (timer->generation != id >> 32 || READ_ONCE(timer->state) == HTW_FREE)
+		return NULL;
+	return timer;
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_pool_find);
+
+static void pool_push_free(struct htw_pool *pool, struct htw_timer *timer)
+{
+	timer->state = HTW_FREE;
+	timer->node.index = pool->first_free;
+	pool->first_free = pool_index(timer);
+	pool->free++;
+}
+
+/**
+ * htw_pool_get() - take a free timer
+ * @pool: the pool
+ *
+ * Context: the owner's lock.
+ * Return: a timer that is in no list and whose state the caller sets; NULL if none is free: grow the pool.
+ */
+struct htw_timer *htw_pool_get(struct htw_pool *pool)
+{
+	struct htw_timer *timer;
+
+	if (!pool->first_free)
+		return NULL;
+	timer = pool_at(pool, pool->first_free);
+	pool->first_free = timer->node.index;
+	pool->free--;
+	pool->live++;
+	pool->peak = max(pool->peak, pool->live);
+	return timer;
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_pool_get);
+
+/**
+ * htw_pool_put() - free a timer; its name is stale from now on
+ * @pool: the pool
+ * @timer: a timer of the pool that is in no list
+ *
+ * Context: the owner's lock.
+ */
+void htw_pool_put(struct htw_pool *pool, struct htw_timer *timer)
+{
+	pool->live--;
+	if (timer->generation == U32_MAX)
+		timer->state = HTW_FREE;
+	else
+		pool_push_free(pool, timer);
+	timer->generation++;
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_pool_put);
+
+static int pool_grow_table(struct htw_pool *pool)
+{
+	u32 size = max(pool->table_size * 2, POOL_FIRST_TABLE);
+	struct htw_chunk **chunks;
+
+	if (pool->nr_chunks < pool->table_size)
+		return 0;
+	chunks = kvmalloc_array(size, sizeof(*chunks), GFP_KERNEL_ACCOUNT);
+	if (!chunks)
+		return -ENOMEM;
+	if (pool->nr_chunks)
+		memcpy(chunks, pool->chunks, pool->nr_chunks * sizeof(*chunks));
+	kvfree(pool->chunks);
+	pool->chunks = chunks;
+	pool->table_size = size;
+	return 0;
+}
+
+/**
+ * htw_pool_grow() - add a chunk of HTW_CHUNK_PLACES - 1 free timers
+ * @pool: the pool
+ *
+ * Context: task, the owner's lock (which must allow to sleep). Memory is charged to the caller.
+ * Return: 0, -ENOMEM, or -ENOSPC if all indices are in use.
+ */
+int htw_pool_grow(struct htw_pool *pool)
+{
+	struct htw_chunk *chunk;
+	u32 place;
+	int err;
+
+	if (pool->nr_chunks == HTW_POOL_MAX_CHUNKS)
+		return -ENOSPC;
+	err = pool_grow_table(pool);
+	if (err)
+		return err;
+	/* Zeroed: no timer starts with what another user of the page left. */
+	chunk = (void *)__get_free_pages(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN,
+					 get_order(HTW_CHUNK_BYTES));
+	if (!chunk)
+		return -ENOMEM;
+	chunk->owner = pool->owner;
+	chunk->number = pool->nr_chunks;
+	pool->chunks[pool->nr_chunks++] = chunk;
+	for (place = HTW_CHUNK_PLACES - 1; place--;) {
+		chunk->timer[place].generation = POOL_FIRST_GENERATION;
+		pool_push_free(pool, &chunk->timer[place]);
+	}
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_pool_grow);
+
+/**
+ * htw_pool_bytes() - memory that the pool holds
+ * @pool: the pool
+ *
+ * Context: the owner's lock.
+ * Return: bytes, the table included.
+ */
+u64 htw_pool_bytes(const struct htw_pool *pool)
+{
+	return (u64)pool->nr_chunks * (PAGE_SIZE << get_order(HTW_CHUNK_BYTES)) +
+	       (u64)pool->table_size * sizeof(*pool->chunks);
+}
+
+/**
+ * htw_pool_init() - make an empty pool
+ * @pool: the pool
+ * @owner: for htw_pool_owner()
+ *
+ * Context: any.
+ */
+void htw_pool_init(struct htw_pool *pool, void *owner)
+{
+	*pool = (struct htw_pool){ .owner = owner };
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_pool_init);
+
+/**
+ * htw_pool_destroy() - free all memory of a pool
+ * @pool: the pool; no timer of it is in a queue
+ *
+ * Context: task; may sleep.
+ */
+void htw_pool_destroy(struct htw_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_chunks; i++) {
+		free_pages((unsigned long)pool->chunks[i], get_order(HTW_CHUNK_BYTES));
+		cond_resched();
+	}
+	kvfree(pool->chunks);
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_pool_destroy);

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The contract of a queue design: an ordered set of timers, keyed by tick.
+ *
+ * Pure code. A design takes no lock, reads no clock and allocates nothing while it adds, deletes or
+ * advances: the caller (a base of the engine) serializes every call on one queue, passes the time in,
+ * and reserves room beforehand. So the same files build in the kernel and in userspace, where the
+ * sanitizers, fuzzers and model checkers run them. They may include list, bitmap, rbtree and allocation
+ * headers of <linux/...> and nothing else.
+ *
+ * Time. A tick is a number from 0 to HTW_TICK_MAX. The queue keeps a clock, which only the advance()
+ * call moves, and only forward. When advance(now) comes back saying that nothing more is to do, every
+ * node whose tick is at or before now has been handed out, and the clock stands at now or later.
+ *
+ * Rules for every design (each a test in kunit/ and selftests/queue/):
+ *
+ * - A node is handed out only when now has reached its tick, unless the design is not exact, and then
+ *   later, never earlier.
+ * - A node with a tick at or before the clock is legal. It is due at once: next() returns a tick that is
+ *   at or before the clock, and the next advance() hands it out.
+ * - next() never lies behind the earliest tick in the queue. It may lie before it (the wheel names the
+ *   start of a slot, where it has to move timers down). It is HTW_TICK_NONE exactly if the queue is empty.
+ * - advance() does at most budget units of work, a unit being one node handed out or moved, and can be
+ *   called again with the same now to go on. It may then be called with another now, and nodes may be
+ *   added and deleted in between. With a budget of 0 it moves the clock as far as that takes no work:
+ *   the engine does this before it adds to a queue that has idled, so that the new node is placed by
+ *   today's clock and not by that of the last pass.
+ * - Feeding a now that lies before the clock is harmless: nothing moves.
+ */
+#ifndef HTW_QUEUE_H
+#define HTW_QUEUE_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+/* "No tick": the next expiry of an empty queue. Later than every tick. */
+#define HTW_TICK_NONE	U64_MAX
+#define HTW_TICK_MAX	(U64_MAX - 1)
+
+/*
+ * Where internal counters start. A test build starts them just below the wrap of 32 bits, so that the
+ * suites cross it (FAULTS B40, B59).
+ */
+#ifndef HTW_COUNTER_START
+#define HTW_COUNTER_START	0
+#endif
+
+/**
+ * struct htw_node - a timer as its queue sees it
+ * @link: list linkage; free for other use (due list, ready list) while the node is in no queue
+ * @index: position in the heap's array
+ * @seq: order of arrival, for designs that keep it among equal ticks
+ * @tick: the key; set by the caller before add() and not to be changed while queued
+ */
+struct htw_node {
+	union {
+		struct list_head	link;
+		struct {
+			u64		index;
+			u64		seq;
+		};
+	};
+	u64				tick;
+};
+
+/**
+ * struct htw_queue - what all designs have; the design's own struct begins with it
+ * @design: the design
+ * @clock_tick: the queue's clock; see the top of this file
+ * @nr: nodes in the queue
+ */
+struct htw_queue {
+	const struct htw_design		*design;
+	u64				clock_tick;
+	u64				nr;
+};
+
+/**
+ * struct htw_work - what advance() calls did; they add to it
+ * @due: nodes handed out
+ * @moves: nodes moved to another slot
+ * @slots: slots (or heap tops) looked at
+ */
+struct htw_work {
+	u64				due;
+	u64				moves;
+	u64				slots;
+};
+
+/**
+ * struct htw_place - where a node sits, for pictures and checks
+ * @level: level of the wheel, or depth in the heap; HTW_LEVEL_MOVING for a node that a pass has taken
+ *	out of its slot and not yet put into the next
+ * @slot: slot of the level, or index in the array
+ */
+struct htw_place {
+	u32				level;
+	u64				slot;
+};
+
+#define HTW_LEVEL_MOVING	U32_MAX
+
+/**
+ * struct htw_geometry - the shape of a queue, as INFO reports it
+ * @levels: levels, 0 if the design has none
+ * @slots: slots of each level, 0 if the design has none
+ */
+struct htw_geometry {
+	u32				levels;
+	u32				slots;
+};
+
+/* Equal ticks leave the queue in the order in which they entered it. */
+#define HTW_DESIGN_FIFO		(1U << 0)
+
+/**
+ * struct htw_design - the operations of one design
+ * @name: as in INFO and in the module parameter
+ * @flags: HTW_DESIGN_FIFO
+ * @create: make an empty queue for ticks of up to @tick_bits bits, its clock at @clock_tick, on the
+ *	memory node @numa; NULL without memory. May sleep.
+ * @destroy: free the queue, which must be empty. May sleep.
+ * @reserve: make room for @nr nodes in all, or give back what is beyond; 0 or -ENOMEM, and then the
+ *	room is what it was. NULL if the design needs no room. May sleep; may run while other calls
+ *	on the queue do, as long as reserve() calls exclude each other and @nr is never below the
+ *	number of nodes that are queued or may be queued meanwhile.
+ * @add: put @node in; true if next() is earlier than it was before
+ * @del: take @node out
+ * @next: the tick to advance to next, or HTW_TICK_NONE
+ * @advance: hand out, at the tail of @due, the nodes that are due at @now, in the order of their ticks;
+ *	true if work is left that @budget did not allow. @due may be NULL if @budget is 0.
+ * @take: move up to @max nodes, in any order, to the tail of @out and say how many; the clock stays.
+ *	For the CPU that goes away.
+ * @check: walk the whole structure and prove its invariants; 0, or the number of the line that found
+ *	one broken. For tests; takes as long as it takes.
+ * @place: where @node, which must be queued, sits
+ * @geometry: the shape
+ */
+struct htw_design {
+	const char	*name;
+	unsigned int	flags;
+	struct htw_queue *(*create)(unsigned int tick_bits, u64 clock_tick, int numa);
+	void		(*destroy)(struct htw_queue *queue);
+	int		(*reserve)(struct htw_queue *queue, u64 nr);
+	bool		(*add)(struct htw_queue *queue, struct htw_node *node);
+	void		(*del)(struct htw_queue *queue, struct htw_node *node);
+	u64		(*next)(const struct htw_queue *queue);
+	bool		(*advance)(struct htw_queue *queue, u64 now, u64 budget,
+				   struct list_head *due, struct htw_work *work);
+	u64		(*take)(struct htw_queue *queue, u64 max, struct list_head *out);
+	int		(*check)(const struct htw_queue *queue);
+	struct htw_place (*place)(const struct htw_queue *queue, const struct htw_node *node);
+	struct htw_geometry (*geometry)(const struct htw_queue *queue);
+};
+
+/*
+ * All designs, ended by NULL; the first is the default. A new design is its file and a line in
+ * designs.c and Kbuild.
+ */
+extern const struct htw_design *const htw_designs[];
+
+const struct htw_design *htw_design_find(const char *name);
+
+#endif /* HTW_QUEUE_H */

@@ -28,6 +28,13 @@
 #include "compat.h"
 #include "engine.h"
 
+/*
+ * A design may use what is left of a budget to move timers ahead of time (the wheel does). A call that has
+ * used up its chunk, with nothing due any more, may have more of that to do: so many further chunks are
+ * granted to a pass. More would delay the next timers, and it can go on at the next tick.
+ */
+#define BASE_EARLY_CHUNKS	3
+
 static bool base_live(const struct htw_base *base)
 {
 	return base->engine->config.clock->live;
@@ -113,6 +120,11 @@ void htw_base_kick(struct htw_base *base)
 		smp_call_function_single(base->cpu, base_kick_local, base, 1);
 }
 
+static u64 base_work_done(const struct htw_base *base)
+{
+	return base->counters.work.due + base->counters.work.moves;
+}
+
 static void base_begin_pass(struct htw_base *base)
 {
 	lockdep_assert_held(&base->lock);
@@ -159,8 +171,9 @@ bool htw_base_pass(struct htw_base *base)
 	struct htw_queue *queue = base->queue;
 	u64 budget = config->budget_timers;
 	LIST_HEAD(due);
+	unsigned int early = BASE_EARLY_CHUNKS;
+	u64 chunk, used;
 	bool more, stop;
-	u64 chunk;
 
 	/* Who is woken may be closing at this moment; it is freed after a grace period. */
 	rcu_read_lock();
@@ -170,9 +183,11 @@ bool htw_base_pass(struct htw_base *base)
 		chunk = min_t(u64, budget, HTW_CHUNK_OPS);
 		budget -= chunk;
 		pass.nr_wake = 0;
+		used = base_work_done(base);
 		more = queue->design->advance(queue, now_tick, chunk, &due, &base->counters.work);
+		used = base_work_done(base) - used;
 		config->ops->expire(&pass, &due);
-		stop = !more || !budget ||
+		stop = (!more && (used < chunk || !early--)) || !budget ||
 		       config->clock->now_ns() - pass.now_ns >= config->budget_ns;
 		if (stop)
 			base_end_pass(base, pass.now_ns, more);

@@ -18,10 +18,11 @@
  *   later, never earlier.
  * - A node with a tick at or before the clock is legal. It is due at once: next() returns a tick that is
  *   at or before the clock, and the next advance() hands it out.
- * - next() never lies behind the earliest tick in the queue. It may lie before it (the wheel names the
- *   start of a slot, where it has to move timers down). It is HTW_TICK_NONE exactly if the queue is empty.
+ * - next() never lies behind the earliest tick in the queue. It may lie before it (the wheel wants to move
+ *   timers down, or the earliest timer was deleted). It is HTW_TICK_NONE exactly if the queue is empty.
  * - advance() does at most budget units of work, a unit being one node handed out or moved, and can be
- *   called again with the same now to go on. It may then be called with another now, and nodes may be
+ *   called again with the same now to go on. It may use what is left of the budget to move nodes ahead of
+ *   time. It may then be called with another now, and nodes may be
  *   added and deleted in between. With a budget of 0 it moves the clock as far as that takes no work:
  *   the engine does this before it adds to a queue that has idled, so that the new node is placed by
  *   today's clock and not by that of the last pass.

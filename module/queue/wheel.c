@@ -1,49 +1,53 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The radix wheel: exact, covers every 64-bit tick, clamps nothing.
+ * The radix wheel: exact, covers every 64-bit tick, clamps nothing, and moves timers down ahead of time.
  *
- * Write a tick as digits of 6 bits. Level 0 is for the lowest digit, and each level has 64 slots, one for
- * each value of its digit. A timer goes to the level of the *highest digit in which its tick differs from
- * the clock*, into the slot that this digit names:
+ * Cut time into slots of 64^n ticks, for each level n from 0. Call the number of the slot in which a tick
+ * lies on a level its number there: tick >> 6n. Sixty-four slots of a level make one slot of the next. Each
+ * level keeps two such windows of 64 slots: the one that the clock is in, and the one that follows. A timer
+ * goes to *the lowest level of which one of the two windows holds its tick*:
  *
- *	level	slot covers	level reaches	at a tick of 2^19 ns: slot	reach
- *	0	1 tick		64 ticks	0.52 ms				33.6 ms
- *	1	64		4096		33.6 ms				2.15 s
- *	2	4096		2^18		2.15 s				137 s
- *	3	2^18		2^24		137 s				2.44 h
- *	4	2^24		2^30		2.44 h				6.5 days
- *	5	2^30		2^36		6.5 days			417 days
- *	6	2^36		2^42		417 days			73 years
- *	7	2^42		2^48		73 years			all of 64 bits of ns
+ *	level	slot covers	level reaches	at a tick of 2^19 ns: slot	reach, at least
+ *	0	1 tick		64..127 ticks	0.52 ms				33.6 ms
+ *	1	64		64 times as far	33.6 ms				2.15 s
+ *	2	4096				2.15 s				137 s
+ *	3	2^18				137 s				2.44 h
+ *	4	2^24				2.44 h				6.5 days
+ *	5	2^30				6.5 days			417 days
+ *	6	2^36				417 days			73 years
+ *	7	2^42				73 years			all of 64 bits of ns
  *
- * Example. The clock is at 1000, digits (15, 40). Tick 1010 is (15, 50): level 0, slot 50. Tick 1030 is
- * (16, 6): it differs in the upper digit, so it sits on level 1, slot 16, though it is only 30 ticks away.
- * When the clock reaches 1024 = (16, 0), the pass empties that slot; 1030 now differs from the clock in
- * the lowest digit only and moves to level 0, slot 6; at 1030 it is handed out.
+ * Example. The clock is at 1000; on level 1 that is number 15 (960 to 1023), so level 0 holds the ticks of the
+ * numbers 15 and 16: up to 1087. Tick 1030 goes to level 0 at once. Tick 1200 has number 18 on level 1 and
+ * goes there. When the clock enters number 17, at 1088, number 18 comes into reach of level 0: from now on
+ * the pass may move 1200 down, and it must have done so when the clock enters 18, at 1152. At 1200 the timer
+ * is handed out.
  *
- * Why so, and not by the distance to the deadline as other wheels do:
+ * Why two windows. With one, as in the wheels that this one descends from, all timers of a slot become movable
+ * at the moment when the first of them may be due. A million timers over 10 s put some 200,000 into one slot
+ * of level 2; whoever is due while those are moved waits for 20 ms and more. With two, the moves have the
+ * whole length of a slot (2.15 s on level 2) before anybody waits for them: each pass does a few when it has
+ * handed out what is due. Only if they are not done in time does the pass have to finish them first.
  *
- * - All digits above the timer's level are equal to the clock's, and its own is larger than the clock's
- *   (the tick lies ahead). So within a level slots come in the order of time without wrapping round, and
- *   *every timer of a level precedes every timer of the next level*. The next expiry is therefore the first
- *   set bit of the first level that is not empty: two find-first-set instructions.
- * - As the clock reaches the start of a slot, all levels below are empty, and each timer of the slot goes to
- *   a lower one. A timer moves at most once for each level and in the end leaves level 0 at its very tick.
- * - A top digit exists for every tick, so nothing has to be clamped or re-queued at a horizon.
- * - The clock may be set to any time before the next expiry without touching a timer: the digits above a
- *   timer's level stay equal, and its own digit stays larger. That makes a long idle free.
+ * What follows from the placing:
  *
- * What it costs: next() names the start of a slot, so a timer alone on a high level wakes the CPU once for
- * each level that it passes; the moves are pointer chasing. Timers of one tick are handed out in no
- * particular order.
+ * - The timers in the slots of a level are all earlier than those of the next level, and within a level the
+ *   slots come in the order of time, the clock's window first. So the first slot of a level is a
+ *   find-first-set or two, and the next expiry is the earliest of the levels' next events.
+ * - A timer moves at most once for each level, and leaves level 0 at its very tick.
+ * - The top level holds every tick, so nothing has to be clamped or re-queued at a horizon.
+ * - Between two events the clock may be set freely without touching a timer. That makes a long idle free.
  *
- * A pass that runs out of budget while it empties a slot leaves the rest on the moving list, and the clock
- * at the slot's start; the next call goes on there. An overdue timer (tick at or before the clock) goes to
- * the level 0 slot of the clock's own digit, which is due at once.
+ * An event of a level is the moment when its first slot comes into reach of the level below (for level 0: when
+ * it is due). So a timer alone on a high level wakes the CPU once for each level that it passes. Slots in reach
+ * are emptied into the level's moving list; its last moment, the start of that slot, is an event as well.
  *
- * Sources: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, scheme 7; the level
- * by the highest differing bit: R. Ahuja, K. Mehlhorn, J. Orlin and R. Tarjan, "Faster Algorithms for the
- * Shortest Path Problem" (radix heap), JACM 1990.
+ * An overdue timer (tick at or before the clock) goes to the level 0 slot of the clock itself, which is due at
+ * once. Timers of one tick are handed out in no particular order.
+ *
+ * Sources: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, scheme 7; levels by
+ * the radix of the remaining digits: R. Ahuja, K. Mehlhorn, J. Orlin and R. Tarjan, "Faster Algorithms for the
+ * Shortest Path Problem" (radix heap), JACM 1990. The second window is ours.
  */
 #include <linux/bitops.h>
 #include <linux/list.h>
@@ -53,26 +57,33 @@
 #include "designs.h"
 
 #define WHEEL_BITS		6
-#define WHEEL_SLOTS		(1U << WHEEL_BITS)
+#define WHEEL_WINDOW		(1U << WHEEL_BITS)
+#define WHEEL_WINDOWS		2
+#define WHEEL_SLOTS		(WHEEL_WINDOW * WHEEL_WINDOWS)
 
-/* A 64-bit tick has 11 digits, the highest of 4 bits. */
+/* A 64-bit tick has 11 digits of 6 bits. */
 #define WHEEL_MAX_LEVELS	((64 + WHEEL_BITS - 1) / WHEEL_BITS)
 
 /**
  * struct htw_wheel - a radix wheel
  * @queue: the common part
- * @levels: levels in use; ticks have at most this many digits
+ * @next_tick: the next event, or earlier (deleting a timer leaves it); HTW_TICK_NONE if the queue is empty
+ * @levels: levels in use
  * @level_map: bit n is set if a slot of level n is occupied
- * @occupied: for each level, bit n is set if slot n is not empty
- * @moving: timers taken from a slot whose start has come, which wait for their next place
- * @slot: the slots, level by level
+ * @moving_map: bit n is set if the moving list of level n is not empty
+ * @occupied: for each level and window, bit n is set if slot n of the window is not empty. A window lies at
+ *	its number modulo 2
+ * @moving: for each level, the timers of the slot behind the clock's, on their way to the level below
+ * @slot: the slots, level by level; a slot lies at its number modulo WHEEL_SLOTS
  */
 struct htw_wheel {
 	struct htw_queue	queue;
+	u64			next_tick;
 	unsigned int		levels;
 	unsigned long		level_map;
-	u64			occupied[WHEEL_MAX_LEVELS];
-	struct list_head	moving;
+	unsigned long		moving_map;
+	u64			occupied[WHEEL_MAX_LEVELS][WHEEL_WINDOWS];
+	struct list_head	moving[WHEEL_MAX_LEVELS];
 	struct list_head	slot[];
 };
 
@@ -86,84 +97,184 @@ static const struct htw_wheel *to_const_wheel(const struct htw_queue *queue)
 	return container_of(queue, const struct htw_wheel, queue);
 }
 
-/* The digit of @tick at @level. */
-static unsigned int wheel_digit(u64 tick, unsigned int level)
+/* The number of the slot of @level in which @tick lies. Above the top there is one slot, 0. */
+static u64 wheel_number(u64 tick, unsigned int level)
 {
-	return (tick >> (level * WHEEL_BITS)) & (WHEEL_SLOTS - 1);
+	unsigned int shift = level * WHEEL_BITS;
+
+	return shift < 64 ? tick >> shift : 0;
 }
 
-/* The level of a timer: that of the highest digit in which @tick differs from @clock; 0 if none does. */
+/* The first tick of slot @number of @level. */
+static u64 wheel_start(u64 number, unsigned int level)
+{
+	return number << (level * WHEEL_BITS);
+}
+
+/*
+ * The lowest level of which one of the two windows holds @tick, which is not before @clock. For a distance
+ * from 64^n to less than 64^(n+1), this is level n - 1 if the distance is short enough, and otherwise n.
+ */
 static unsigned int wheel_level(u64 tick, u64 clock)
 {
-	u64 diff = tick ^ clock;
+	unsigned int n = tick == clock ? 0 : (fls64(tick - clock) - 1) / WHEEL_BITS;
 
-	return diff ? (fls64(diff) - 1) / WHEEL_BITS : 0;
+	if (n && wheel_number(tick, n) - wheel_number(clock, n) < WHEEL_WINDOWS)
+		n--;
+	return n;
 }
 
-/* The first tick of slot @digit at @level, the digits above being those of the clock. */
-static u64 wheel_slot_start(u64 clock, unsigned int level, unsigned int digit)
+/* When a slot wants attention: level 0 at its tick, the others when they come into reach of the level below. */
+static u64 wheel_event(u64 number, unsigned int level)
 {
-	unsigned int above = (level + 1) * WHEEL_BITS;
-	u64 upper = above < 64 ? clock >> above << above : 0;
-
-	return upper | (u64)digit << (level * WHEEL_BITS);
+	return level ? wheel_start(number - 1, level) : number;
 }
 
-static struct list_head *wheel_slot(struct htw_wheel *wheel, unsigned int level, unsigned int digit)
+static struct list_head *wheel_slot(struct htw_wheel *wheel, unsigned int level, u64 number)
 {
-	return &wheel->slot[level * WHEEL_SLOTS + digit];
+	return &wheel->slot[level * WHEEL_SLOTS + number % WHEEL_SLOTS];
 }
 
-static void wheel_mark(struct htw_wheel *wheel, unsigned int level, unsigned int digit)
+static u64 *wheel_occupied(struct htw_wheel *wheel, unsigned int level, u64 number)
 {
-	wheel->occupied[level] |= BIT_ULL(digit);
+	return &wheel->occupied[level][number / WHEEL_WINDOW % WHEEL_WINDOWS];
+}
+
+static void wheel_mark(struct htw_wheel *wheel, unsigned int level, u64 number)
+{
+	*wheel_occupied(wheel, level, number) |= BIT_ULL(number % WHEEL_WINDOW);
 	wheel->level_map |= BIT(level);
 }
 
-static void wheel_unmark(struct htw_wheel *wheel, unsigned int level, unsigned int digit)
+static void wheel_unmark(struct htw_wheel *wheel, unsigned int level, u64 number)
 {
-	wheel->occupied[level] &= ~BIT_ULL(digit);
-	if (!wheel->occupied[level])
+	*wheel_occupied(wheel, level, number) &= ~BIT_ULL(number % WHEEL_WINDOW);
+	if (!wheel->occupied[level][0] && !wheel->occupied[level][1])
 		wheel->level_map &= ~BIT(level);
 }
 
-/* Put a node where the clock says it belongs. An overdue one belongs where the clock itself does. */
-static void wheel_put(struct htw_wheel *wheel, struct htw_node *node)
+/* The number of the first occupied slot of @level, which has one. */
+static u64 wheel_first(const struct htw_wheel *wheel, unsigned int level)
+{
+	u64 window = wheel_number(wheel->queue.clock_tick, level + 1);
+	u64 map = wheel->occupied[level][window % WHEEL_WINDOWS];
+
+	if (!map)
+		map = wheel->occupied[level][++window % WHEEL_WINDOWS];
+	return window * WHEEL_WINDOW + __ffs64(map);
+}
+
+/* The start of the slot behind the clock's on @level: by then its moving list has to be empty. */
+static u64 wheel_last_moment(const struct htw_wheel *wheel, unsigned int level)
+{
+	return wheel_start(wheel_number(wheel->queue.clock_tick, level) + 1, level);
+}
+
+/**
+ * struct wheel_agenda - the next event of each kind, HTW_TICK_NONE if there is none
+ * @settle_tick: last moment of a moving list
+ * @settle_level: its level
+ * @reach_tick: a slot comes into reach of the level below
+ * @reach_level: its level
+ * @drain_tick: a slot of level 0 is due
+ *
+ * Events of one moment have to be worked off in this order: a list has to be empty before the next slot
+ * comes into it, and both leave no timer behind that is due.
+ */
+struct wheel_agenda {
+	u64			settle_tick;
+	unsigned int		settle_level;
+	u64			reach_tick;
+	unsigned int		reach_level;
+	u64			drain_tick;
+};
+
+static struct wheel_agenda wheel_agenda(const struct htw_wheel *wheel)
+{
+	struct wheel_agenda agenda = { HTW_TICK_NONE, 0, HTW_TICK_NONE, 0, HTW_TICK_NONE };
+	unsigned int level;
+	u64 tick;
+
+	if (test_bit(0, &wheel->level_map))
+		agenda.drain_tick = wheel_first(wheel, 0);
+	for (level = 1; level < wheel->levels; level++) {
+		tick = test_bit(level, &wheel->moving_map) ? wheel_last_moment(wheel, level) :
+							     HTW_TICK_NONE;
+		if (tick < agenda.settle_tick) {
+			agenda.settle_tick = tick;
+			agenda.settle_level = level;
+		}
+		tick = test_bit(level, &wheel->level_map) ?
+		       wheel_event(wheel_first(wheel, level), level) : HTW_TICK_NONE;
+		if (tick < agenda.reach_tick) {
+			agenda.reach_tick = tick;
+			agenda.reach_level = level;
+		}
+	}
+	return agenda;
+}
+
+static u64 agenda_next(const struct wheel_agenda *agenda)
+{
+	return min3(agenda->settle_tick, agenda->reach_tick, agenda->drain_tick);
+}
+
+static u64 wheel_next_event(const struct htw_wheel *wheel)
+{
+	struct wheel_agenda agenda = wheel_agenda(wheel);
+
+	return agenda_next(&agenda);
+}
+
+/*
+ * Put a node where the clock says it belongs; an overdue one belongs where the clock itself does. Returns when
+ * its slot wants attention.
+ */
+static u64 wheel_put(struct htw_wheel *wheel, struct htw_node *node)
 {
 	u64 clock = wheel->queue.clock_tick;
 	u64 tick = max(node->tick, clock);
 	unsigned int level = wheel_level(tick, clock);
-	unsigned int digit = wheel_digit(tick, level);
+	u64 number = wheel_number(tick, level);
 
-	list_add_tail(&node->link, wheel_slot(wheel, level, digit));
-	wheel_mark(wheel, level, digit);
+	list_add_tail(&node->link, wheel_slot(wheel, level, number));
+	wheel_mark(wheel, level, number);
+	return wheel_event(number, level);
 }
 
 static u64 wheel_next(const struct htw_queue *queue)
 {
-	const struct htw_wheel *wheel = to_const_wheel(queue);
-	unsigned int level;
-
-	if (!list_empty(&wheel->moving))
-		return queue->clock_tick;
-	if (!wheel->level_map)
-		return HTW_TICK_NONE;
-	level = __ffs(wheel->level_map);
-	return wheel_slot_start(queue->clock_tick, level, __ffs64(wheel->occupied[level]));
+	return to_const_wheel(queue)->next_tick;
 }
 
 static bool wheel_add(struct htw_queue *queue, struct htw_node *node)
 {
-	u64 before = wheel_next(queue);
+	struct htw_wheel *wheel = to_wheel(queue);
+	u64 event = wheel_put(wheel, node);
 
-	wheel_put(to_wheel(queue), node);
 	queue->nr++;
-	return wheel_next(queue) < before;
+	if (event >= wheel->next_tick)
+		return false;
+	wheel->next_tick = event;
+	return true;
+}
+
+/* The list with this head has become empty. */
+static void wheel_unmark_head(struct htw_wheel *wheel, const struct list_head *head)
+{
+	size_t at;
+
+	if (head >= wheel->moving && head < wheel->moving + WHEEL_MAX_LEVELS) {
+		wheel->moving_map &= ~BIT(head - wheel->moving);
+		return;
+	}
+	at = head - wheel->slot;
+	wheel_unmark(wheel, at / WHEEL_SLOTS, at % WHEEL_SLOTS);
 }
 
 /*
- * A node does not know its slot. It need not: only if it is the last of its list does the slot's bit have to
- * go, and then both its neighbours are the head, whose address is the slot.
+ * A node does not know its list. It need not: only if it is the last one does a bit have to go, and then both
+ * its neighbours are the head, whose address tells.
  */
 static void wheel_del(struct htw_queue *queue, struct htw_node *node)
 {
@@ -172,58 +283,75 @@ static void wheel_del(struct htw_queue *queue, struct htw_node *node)
 	bool last = head == node->link.prev;
 
 	list_del(&node->link);
-	queue->nr--;
-	if (last && head != &wheel->moving)
-		wheel_unmark(wheel, (head - wheel->slot) / WHEEL_SLOTS, (head - wheel->slot) % WHEEL_SLOTS);
+	if (last)
+		wheel_unmark_head(wheel, head);
+	if (!--queue->nr)
+		wheel->next_tick = HTW_TICK_NONE;
 }
 
-/* Hand @node, which is in a list of the wheel's, out. */
-static void wheel_hand_out(struct htw_wheel *wheel, struct htw_node *node, struct list_head *due,
-			   struct htw_work *work)
-{
-	list_move_tail(&node->link, due);
-	wheel->queue.nr--;
-	work->due++;
-}
-
-/*
- * Give the nodes of the moving list their next place. Those that are due at the slot's very start are handed
- * out: they were armed before anything that now sits in the clock's own slot.
- */
-static u64 wheel_settle(struct htw_wheel *wheel, u64 budget, struct list_head *due,
+/* Move nodes of the moving list of @level to the level below, as far as the budget goes. */
+static u64 wheel_settle(struct htw_wheel *wheel, unsigned int level, u64 budget,
 			struct htw_work *work)
 {
 	struct htw_node *node, *tmp;
 
-	list_for_each_entry_safe(node, tmp, &wheel->moving, link) {
+	list_for_each_entry_safe(node, tmp, &wheel->moving[level], link) {
 		if (!budget)
-			break;
+			return 0;
 		budget--;
-		if (node->tick <= wheel->queue.clock_tick) {
-			wheel_hand_out(wheel, node, due, work);
-			continue;
-		}
 		list_del(&node->link);
 		wheel_put(wheel, node);
 		work->moves++;
 	}
+	wheel->moving_map &= ~BIT(level);
 	return budget;
 }
 
-/* Hand out a slot of level 0, as far as the budget goes. */
-static u64 wheel_drain(struct htw_wheel *wheel, unsigned int digit, u64 budget,
-		       struct list_head *due, struct htw_work *work)
+/* Hand out the level 0 slot of @tick, as far as the budget goes. */
+static u64 wheel_drain(struct htw_wheel *wheel, u64 tick, u64 budget, struct list_head *due,
+		       struct htw_work *work)
 {
-	struct list_head *slot = wheel_slot(wheel, 0, digit);
 	struct htw_node *node, *tmp;
 
-	list_for_each_entry_safe(node, tmp, slot, link) {
+	list_for_each_entry_safe(node, tmp, wheel_slot(wheel, 0, tick), link) {
 		if (!budget)
 			return 0;
 		budget--;
-		wheel_hand_out(wheel, node, due, work);
+		list_move_tail(&node->link, due);
+		wheel->queue.nr--;
+		work->due++;
 	}
-	wheel_unmark(wheel, 0, digit);
+	wheel_unmark(wheel, 0, tick);
+	return budget;
+}
+
+/* A slot has come into reach of the level below. */
+static void wheel_start_moving(struct htw_wheel *wheel, unsigned int level)
+{
+	u64 number = wheel_first(wheel, level);
+
+	list_splice_tail_init(wheel_slot(wheel, level, number), &wheel->moving[level]);
+	wheel->moving_map |= BIT(level);
+	wheel_unmark(wheel, level, number);
+}
+
+/* Work off one event, whose time has come. */
+static u64 wheel_work(struct htw_wheel *wheel, const struct wheel_agenda *agenda, u64 budget,
+		      struct list_head *due, struct htw_work *work)
+{
+	struct htw_queue *queue = &wheel->queue;
+	u64 next = agenda_next(agenda);
+
+	work->slots++;
+	if (agenda->settle_tick == next) {
+		/* The clock must not enter the slot before its timers are below. */
+		queue->clock_tick = max(queue->clock_tick, next - 1);
+		return wheel_settle(wheel, agenda->settle_level, budget, work);
+	}
+	queue->clock_tick = max(queue->clock_tick, next);
+	if (agenda->reach_tick != next)
+		return wheel_drain(wheel, next, budget, due, work);
+	wheel_start_moving(wheel, agenda->reach_level);
 	return budget;
 }
 
@@ -231,31 +359,24 @@ static bool wheel_advance(struct htw_queue *queue, u64 now, u64 budget, struct l
 			  struct htw_work *work)
 {
 	struct htw_wheel *wheel = to_wheel(queue);
-	unsigned int level, digit;
-	u64 next;
+	struct wheel_agenda agenda;
 
 	for (;;) {
-		next = wheel_next(queue);
-		if (next > now)
+		agenda = wheel_agenda(wheel);
+		wheel->next_tick = agenda_next(&agenda);
+		if (wheel->next_tick > now)
 			break;
 		if (!budget)
 			return true;
-		if (!list_empty(&wheel->moving)) {
-			budget = wheel_settle(wheel, budget, due, work);
-			continue;
-		}
-		queue->clock_tick = max(queue->clock_tick, next);
-		level = __ffs(wheel->level_map);
-		digit = __ffs64(wheel->occupied[level]);
-		work->slots++;
-		if (!level) {
-			budget = wheel_drain(wheel, digit, budget, due, work);
-			continue;
-		}
-		list_splice_tail_init(wheel_slot(wheel, level, digit), &wheel->moving);
-		wheel_unmark(wheel, level, digit);
+		budget = wheel_work(wheel, &agenda, budget, due, work);
 	}
 	queue->clock_tick = max(queue->clock_tick, now);
+
+	/* Nobody waits for us: move timers ahead of time, what is needed soonest first. */
+	while (budget && wheel->moving_map)
+		budget = wheel_settle(wheel, __ffs(wheel->moving_map), budget, work);
+	/* If that was not all, go on at the next tick rather than at the last moment. */
+	wheel->next_tick = wheel->moving_map ? queue->clock_tick + 1 : wheel_next_event(wheel);
 	return false;
 }
 
@@ -268,10 +389,11 @@ static u64 wheel_take(struct htw_queue *queue, u64 max, struct list_head *out)
 	u64 taken;
 
 	for (taken = 0; taken < max && queue->nr; taken++) {
-		list = &wheel->moving;
-		if (list_empty(list)) {
+		if (wheel->moving_map) {
+			list = &wheel->moving[__ffs(wheel->moving_map)];
+		} else {
 			level = __ffs(wheel->level_map);
-			list = wheel_slot(wheel, level, __ffs64(wheel->occupied[level]));
+			list = wheel_slot(wheel, level, wheel_first(wheel, level));
 		}
 		node = list_first_entry(list, struct htw_node, link);
 		wheel_del(queue, node);
@@ -280,20 +402,29 @@ static u64 wheel_take(struct htw_queue *queue, u64 max, struct list_head *out)
 	return taken;
 }
 
+static bool wheel_is_moving(const struct htw_wheel *wheel, const struct htw_node *node)
+{
+	const struct htw_node *moving;
+	unsigned int level;
+
+	for (level = 0; level < wheel->levels; level++) {
+		list_for_each_entry(moving, &wheel->moving[level], link) {
+			if (moving == node)
+				return true;
+		}
+	}
+	return false;
+}
+
 static struct htw_place wheel_place(const struct htw_queue *queue, const struct htw_node *node)
 {
-	const struct htw_wheel *wheel = to_const_wheel(queue);
-	u64 clock = queue->clock_tick;
-	u64 tick = max(node->tick, clock);
+	u64 tick = max(node->tick, queue->clock_tick);
 	struct htw_place place = { .level = HTW_LEVEL_MOVING };
-	const struct htw_node *moving;
 
-	list_for_each_entry(moving, &wheel->moving, link) {
-		if (moving == node)
-			return place;
-	}
-	place.level = wheel_level(tick, clock);
-	place.slot = wheel_digit(tick, place.level);
+	if (wheel_is_moving(to_const_wheel(queue), node))
+		return place;
+	place.level = wheel_level(tick, queue->clock_tick);
+	place.slot = wheel_number(tick, place.level) % WHEEL_SLOTS;
 	return place;
 }
 
@@ -302,12 +433,11 @@ static struct htw_geometry wheel_geometry(const struct htw_queue *queue)
 	return (struct htw_geometry){ .levels = to_const_wheel(queue)->levels, .slots = WHEEL_SLOTS };
 }
 
-/* Check one slot; adds its nodes to @nr. */
-static int wheel_check_slot(const struct htw_wheel *wheel, unsigned int level, unsigned int digit,
-			    u64 *nr)
+/* Check slot @at of @level; adds its nodes to @nr. */
+static int wheel_check_slot(const struct htw_wheel *wheel, unsigned int level, unsigned int at, u64 *nr)
 {
-	const struct list_head *slot = &wheel->slot[level * WHEEL_SLOTS + digit];
-	bool occupied = wheel->occupied[level] & BIT_ULL(digit);
+	const struct list_head *slot = &wheel->slot[level * WHEEL_SLOTS + at];
+	bool occupied = wheel->occupied[level][at / WHEEL_WINDOW] & BIT_ULL(at % WHEEL_WINDOW);
 	u64 clock = wheel->queue.clock_tick;
 	const struct htw_node *node;
 	u64 tick;
@@ -318,7 +448,26 @@ static int wheel_check_slot(const struct htw_wheel *wheel, unsigned int level, u
 		if (node->link.next->prev != &node->link)
 			return __LINE__;
 		tick = max(node->tick, clock);
-		if (wheel_level(tick, clock) != level || wheel_digit(tick, level) != digit)
+		if (wheel_level(tick, clock) != level || wheel_number(tick, level) % WHEEL_SLOTS != at)
+			return __LINE__;
+		if (wheel_event(wheel_number(tick, level), level) < wheel->next_tick)
+			return __LINE__;
+		(*nr)++;
+	}
+	return 0;
+}
+
+static int wheel_check_moving(const struct htw_wheel *wheel, unsigned int level, u64 *nr)
+{
+	u64 next = wheel_number(wheel->queue.clock_tick, level) + 1;
+	const struct htw_node *node;
+
+	if (test_bit(level, &wheel->moving_map) == list_empty(&wheel->moving[level]))
+		return __LINE__;
+	list_for_each_entry(node, &wheel->moving[level], link) {
+		if (node->link.next->prev != &node->link)
+			return __LINE__;
+		if (wheel_number(node->tick, level) != next)
 			return __LINE__;
 		(*nr)++;
 	}
@@ -328,27 +477,24 @@ static int wheel_check_slot(const struct htw_wheel *wheel, unsigned int level, u
 static int wheel_check(const struct htw_queue *queue)
 {
 	const struct htw_wheel *wheel = to_const_wheel(queue);
-	const struct htw_node *node;
-	unsigned int level, digit;
+	unsigned int level, at;
+	int line = 0;
 	u64 nr = 0;
-	int line;
 
-	for (level = 0; level < wheel->levels; level++) {
-		if (test_bit(level, &wheel->level_map) != (wheel->occupied[level] != 0))
+	for (level = 0; level < wheel->levels && !line; level++) {
+		if (test_bit(level, &wheel->level_map) !=
+		    (wheel->occupied[level][0] || wheel->occupied[level][1]))
 			return __LINE__;
-		for (digit = 0; digit < WHEEL_SLOTS; digit++) {
-			line = wheel_check_slot(wheel, level, digit, &nr);
-			if (line)
-				return line;
-		}
+		line = wheel_check_moving(wheel, level, &nr);
+		for (at = 0; at < WHEEL_SLOTS && !line; at++)
+			line = wheel_check_slot(wheel, level, at, &nr);
 	}
-	if (wheel->level_map >> wheel->levels)
+	if (line)
+		return line;
+	if ((wheel->level_map | wheel->moving_map) >> wheel->levels || wheel->moving_map & BIT(0))
 		return __LINE__;
-	list_for_each_entry(node, &wheel->moving, link) {
-		if (node->link.next->prev != &node->link)
-			return __LINE__;
-		nr++;
-	}
+	if ((wheel->next_tick == HTW_TICK_NONE) != !queue->nr)
+		return __LINE__;
 	return nr == queue->nr ? 0 : __LINE__;
 }
 
@@ -363,8 +509,10 @@ static struct htw_queue *wheel_create(unsigned int tick_bits, u64 clock_tick, in
 		return NULL;
 	wheel->queue.design = &htw_wheel_design;
 	wheel->queue.clock_tick = clock_tick;
+	wheel->next_tick = HTW_TICK_NONE;
 	wheel->levels = levels;
-	INIT_LIST_HEAD(&wheel->moving);
+	for (i = 0; i < WHEEL_MAX_LEVELS; i++)
+		INIT_LIST_HEAD(&wheel->moving[i]);
 	for (i = 0; i < levels * WHEEL_SLOTS; i++)
 		INIT_LIST_HEAD(&wheel->slot[i]);
 	return &wheel->queue;

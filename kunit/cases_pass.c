@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Cases: passes that stop for their budget and go on, and clocks that do not go as expected.
+ */
+#include <linux/bits.h>
+#include <linux/kernel.h>
+#include <linux/minmax.h>
+
+#include "cases.h"
+#include "random.h"
+
+/* Add each of the first @nr timers that is not queued. */
+static void rearm_handed_out(struct htw_rig *rig, u32 nr, u64 tick)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		if (!htw_rig_is_live(rig, i))
+			htw_rig_add(rig, i, tick);
+	}
+}
+
+static void expect_all_fired_in_time(struct htw_rig *rig, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		htw_rig_expect_fired(rig, i, rig->timer[i].node.tick);
+}
+
+/* While the slot of tick t is being emptied, its timers come back by whole turns of wheels: not in this pass. */
+void htw_case_b06_rearm_while_draining(struct htw_rig *rig)
+{
+	static const u64 distances[] = { 1, 63, 64, 65, 255, 256, 257, 511, 512, 513, 4095, 4096, 4097 };
+	unsigned int i;
+	u64 tick, due;
+	bool more;
+	u32 timer;
+
+	for (i = 0; i < 8 * ARRAY_SIZE(distances); i++) {
+		tick = rig->now_tick + 1 + i;
+		for (timer = 0; timer < rig->nr_timers; timer++)
+			htw_rig_add(rig, timer, tick);
+		due = rig->work.due;
+		do {
+			more = htw_rig_advance(rig, tick, 1);
+			rearm_handed_out(rig, rig->nr_timers, tick + distances[i / 8]);
+		} while (more);
+		htw_rig_expect(rig, "hand-outs in the pass", rig->work.due - due, rig->nr_timers);
+		htw_rig_follow(rig, tick + distances[i / 8]);
+		expect_all_fired_in_time(rig, rig->nr_timers);
+	}
+}
+
+/* One advance brings all that came due meanwhile; with a budget, further ones at the same time do. */
+void htw_case_b09_a_thousand_due_at_once(struct htw_rig *rig)
+{
+	u64 base = rig->now_tick;
+	u64 calls;
+	u32 i;
+
+	rig->check_every = 50;
+	for (i = 0; i < rig->nr_timers; i++)
+		htw_rig_add(rig, i, base + 1 + i);
+	htw_rig_run(rig, base + rig->nr_timers);
+	for (i = 0; i < rig->nr_timers; i++)
+		htw_rig_expect_fired(rig, i, base + rig->nr_timers);
+
+	base = rig->now_tick;
+	rig->work = (struct htw_work){};
+	for (i = 0; i < rig->nr_timers; i++)
+		htw_rig_add(rig, i, base + 1 + i);
+	for (calls = 1; htw_rig_advance(rig, base + rig->nr_timers, 7); calls++)
+		;
+	htw_rig_expect(rig, "timers left", rig->oracle.nr, 0);
+	/* Each call but the last used all of its budget. */
+	htw_rig_expect_at_least(rig, "units of work", rig->work.due + rig->work.moves, 7 * (calls - 1));
+	htw_rig_expect_at_most(rig, "units of work", rig->work.due + rig->work.moves, 7 * calls);
+}
+
+/* Steps longer than a turn of a level miss nothing. */
+void htw_case_b15_steps_against_the_oracle(struct htw_rig *rig)
+{
+	static const u64 steps[] = { 63, 64, 65, 127, 128, 4095, 4096, 4097, BIT_ULL(24), BIT_ULL(24) + 1 };
+	u64 random = rig->test->seed;
+	unsigned int i, turn;
+	u32 timer;
+
+	rig->check_every = 2000;
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		rig->look_every = 1000;
+		for (timer = 0; timer < rig->nr_timers; timer++)
+			htw_rig_arm(rig, timer, htw_random_below(&random, steps[i] * 20));
+		rig->look_every = 1;
+		for (turn = 0; turn < 20; turn++)
+			htw_rig_run(rig, rig->now_tick + steps[i]);
+		htw_rig_expect(rig, "timers left", rig->oracle.nr, 0);
+	}
+}
+
+/* "Now" seen smaller than before: the clock stays, nothing is early, and nothing is lost when time goes on. */
+void htw_case_b65_time_goes_backwards(struct htw_rig *rig)
+{
+	static const u64 backwards[] = { 1, 5, 64, 4097, 7000 };
+	u64 base = rig->now_tick;
+	unsigned int i;
+	u32 timer;
+
+	for (i = 0; i < ARRAY_SIZE(backwards); i++) {
+		base += 10000;
+		htw_rig_run(rig, base);
+		for (timer = 0; timer < 4; timer++)
+			htw_rig_add(rig, timer, base + BIT_ULL(4 * timer));
+		htw_rig_run(rig, base - backwards[i]);
+		htw_rig_advance(rig, base - backwards[i], 0);
+		htw_rig_expect(rig, "clock", rig->clock_tick, base);
+		/* Armed by one who saw the smaller time too: overdue by the clock. */
+		for (timer = 4; timer < 8; timer++)
+			htw_rig_add(rig, timer, base - backwards[i] + timer - 4);
+		htw_rig_advance(rig, base - backwards[i], 2);
+		htw_rig_follow(rig, base + 2);
+		for (timer = 4; timer < 8; timer++)
+			htw_rig_expect(rig, "timers left that are overdue", htw_rig_is_live(rig, timer), false);
+		htw_rig_follow(rig, base + 9000);
+		expect_all_fired_in_time(rig, 4);
+		htw_rig_expect(rig, "timers left", rig->oracle.nr, 0);
+	}
+}
+
+/* Each event answered by a timer of no delay: passes end, it fires in the next one, the others keep their time. */
+void htw_case_b71_answer_with_zero_delay(struct htw_rig *rig)
+{
+	u64 base = rig->now_tick;
+	u32 pass;
+
+	htw_rig_arm(rig, 0, 0);
+	htw_rig_arm(rig, 1, 5);
+	for (pass = 0; pass < 500; pass++) {
+		htw_rig_run(rig, base + pass / 10);
+		htw_rig_expect(rig, "hand-outs after as many passes", rig->timer[0].fired, pass + 1);
+		htw_rig_expect(rig, "hand-outs of a timer of 5 ticks", rig->timer[1].fired, pass / 50);
+		htw_rig_arm(rig, 0, 0);
+		if (!htw_rig_is_live(rig, 1))
+			htw_rig_arm(rig, 1, 5);
+	}
+}
+
+/* A full slot of a high level comes down in pieces. */
+void htw_case_b76_full_slot_obeys_the_budget(struct htw_rig *rig)
+{
+	u64 start = ((rig->now_tick >> 12) + 2) << 12;
+	u64 random = 76;
+	u64 calls = 0;
+	u64 now;
+	u32 i;
+
+	rig->look_every = 1000;
+	rig->check_every = 5000;
+	htw_rig_run(rig, start - 4096);
+	for (i = 0; i < rig->nr_timers; i++)
+		htw_rig_add(rig, i, start + htw_random_below(&random, 4096));
+	rig->look_every = 1;
+	rig->check_every = 100;
+	for (now = start; now <= start + 4096; now += 64) {
+		do {
+			calls++;
+		} while (htw_rig_advance(rig, now, 1000));
+	}
+	htw_rig_expect(rig, "timers left", rig->oracle.nr, 0);
+	/* From level 2 to 1 to 0. */
+	htw_rig_expect_at_most(rig, "moves", rig->work.moves, 2 * rig->nr_timers);
+	htw_rig_expect_at_most(rig, "calls", calls, 3 * rig->nr_timers / 1000 + 65);
+}
+
+void htw_case_budget_zero_hands_out_nothing(struct htw_rig *rig)
+{
+	u64 base = (rig->now_tick | 4095) + 1;
+
+	htw_rig_run(rig, base);
+	htw_rig_add(rig, 0, base);
+	htw_rig_expect(rig, "work is left", htw_rig_advance(rig, base, 0), true);
+	htw_rig_run(rig, base);
+	htw_rig_add(rig, 1, base + 70);
+	htw_rig_add(rig, 2, base + 5000);
+	htw_rig_follow(rig, base + 65);
+	htw_rig_expect(rig, "work is left", htw_rig_advance(rig, base + 69, 0), false);
+	htw_rig_expect(rig, "clock", rig->clock_tick, base + 69);
+	htw_rig_expect(rig, "work is left", htw_rig_advance(rig, base + 70, 0), true);
+	htw_rig_expect(rig, "work is left", htw_rig_advance(rig, base + 6000, 0), true);
+	htw_rig_expect(rig, "hand-outs", rig->work.due, 1);
+	htw_rig_run(rig, base + 6000);
+	htw_rig_expect(rig, "timers left", rig->oracle.nr, 0);
+}
+
+/* Timers all around @boundary, three of each. */
+static void add_around(struct htw_rig *rig, u64 boundary)
+{
+	static const u64 offsets[] = { 0, 1, 63, 64, 64, 65, 127, 128 };
+	u32 i;
+
+	for (i = 0; i < rig->nr_timers; i++)
+		htw_rig_add(rig, i, boundary - 64 + offsets[i % ARRAY_SIZE(offsets)]);
+}
+
+/* Small budgets at slots' starts of each level, at one time and at times that go on. */
+void htw_case_resume_at_slot_boundaries(struct htw_rig *rig)
+{
+	unsigned int shift, budget, step;
+	u64 boundary, now;
+
+	for (shift = 6; shift <= 36; shift += 6) {
+		for (budget = 1; budget <= 6; budget++) {
+			boundary = ((rig->now_tick + 64) | (BIT_ULL(shift) - 1)) + 1;
+			add_around(rig, boundary);
+			step = budget > 3;
+			for (now = boundary - step; htw_rig_advance(rig, now, 1 + budget % 3); now += step)
+				;
+			htw_rig_follow(rig, boundary + 64);
+			htw_rig_expect(rig, "timers left", rig->oracle.nr, 0);
+		}
+	}
+}
+
+/*
+ * A pass that has stopped. All timers lie in one slot of level 2 (@spread), or on one tick; the pass has come
+ * to the start and used @budget, so that the others wait at various places.
+ */
+static u64 stop_a_pass(struct htw_rig *rig, u32 nr, u64 spread, u64 budget)
+{
+	u64 start = ((rig->now_tick >> 12) + 2) << 12;
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		htw_rig_add(rig, i, start + i * spread);
+	htw_rig_advance(rig, start, budget);
+	return start;
+}
+
+/* Run @body for each kind of stopped pass and each of @nr timers. */
+static void with_stopped_passes(struct htw_rig *rig, u32 nr,
+				void (*body)(struct htw_rig *rig, u32 timer, u64 start))
+{
+	static const u64 spreads[] = { 0, 1, 3, 70, 600 };
+	unsigned int i, budget;
+	u32 timer;
+	u64 start;
+
+	for (i = 0; i < ARRAY_SIZE(spreads) * nr; i++) {
+		timer = i % nr;
+		for (budget = 1; budget <= nr; budget++) {
+			start = stop_a_pass(rig, nr, spreads[i / nr], budget);
+			body(rig, timer, start);
+			htw_rig_follow(rig, start + 8192);
+			htw_rig_expect(rig, "timers left", rig->oracle.nr, 0);
+		}
+	}
+}
+
+static void cancel_one(struct htw_rig *rig, u32 timer, u64 start)
+{
+	u32 i;
+
+	if (htw_rig_is_live(rig, timer)) {
+		htw_rig_place(rig, timer);
+		htw_rig_del(rig, timer);
+	}
+	htw_rig_follow(rig, start + 4096);
+	for (i = 0; i < rig->nr_timers; i++) {
+		if (i != timer)
+			htw_rig_expect_fired(rig, i, rig->timer[i].node.tick);
+	}
+}
+
+static void cancel_all(struct htw_rig *rig, u32 timer, u64 start)
+{
+	u32 i;
+
+	for (i = 0; i < rig->nr_timers; i++) {
+		if (htw_rig_is_live(rig, (timer + i) % rig->nr_timers))
+			htw_rig_del(rig, (timer + i) % rig->nr_timers);
+	}
+	htw_rig_expect(rig, "next() after the last cancel", htw_rig_next(rig), HTW_TICK_NONE);
+}
+
+/* A timer that a pass has taken out of its slot and not yet put elsewhere can be cancelled like any other. */
+void htw_case_cancel_in_a_stopped_pass(struct htw_rig *rig)
+{
+	with_stopped_passes(rig, rig->nr_timers, cancel_one);
+	with_stopped_passes(rig, rig->nr_timers, cancel_all);
+}
+
+static void take_some(struct htw_rig *rig, u32 timer, u64 start)
+{
+	htw_rig_take(rig, timer);
+	htw_rig_expect(rig, "timers taken of none", htw_rig_take(rig, 0), 0);
+	if (timer % 2)
+		htw_rig_take(rig, U64_MAX);
+}
+
+/* The CPU goes away in the middle of a pass. */
+void htw_case_take_from_a_stopped_pass(struct htw_rig *rig)
+{
+	with_stopped_passes(rig, rig->nr_timers, take_some);
+}
+
+static void add_others(struct htw_rig *rig, u32 timer, u64 start)
+{
+	static const u64 distances[] = { 0, 1, 63, 64, 65, 4096 };
+	u32 i;
+
+	/* Overdue, at the clock's own tick, in the slot that is being emptied, behind it. */
+	htw_rig_add(rig, 6, start - 4096);
+	htw_rig_add(rig, 7, start - 1);
+	for (i = 8; i < rig->nr_timers; i++)
+		htw_rig_add(rig, i, start + distances[(timer + i) % ARRAY_SIZE(distances)]);
+	/* And a queued one elsewhere, from wherever it waits. */
+	htw_rig_add(rig, timer, start + distances[timer]);
+	htw_rig_advance(rig, start, 1);
+	htw_rig_run(rig, start);
+	htw_rig_expect_fired(rig, 6, start);
+	htw_rig_expect_fired(rig, 7, start);
+	htw_rig_follow(rig, start + 4096);
+	for (i = 8; i < rig->nr_timers; i++)
+		htw_rig_expect_fired(rig, i, rig->timer[i].node.tick);
+}
+
+void htw_case_add_in_a_stopped_pass(struct htw_rig *rig)
+{
+	with_stopped_passes(rig, 6, add_others);
+}
+
+/* A timer moves at most once for each level above the lowest, alone or in company. */
+void htw_case_moves_once_a_level(struct htw_rig *rig)
+{
+	unsigned int shift;
+	u64 random = 1;
+	u64 most, tick;
+	u32 i;
+
+	for (shift = 0; shift <= 40; shift++) {
+		rig->work = (struct htw_work){};
+		tick = rig->now_tick + BIT_ULL(shift) + (BIT_ULL(shift) >> 2) + 1;
+		htw_rig_add(rig, 0, tick);
+		most = rig->geometry.levels ? htw_rig_place(rig, 0).level : 0;
+		htw_rig_follow(rig, tick);
+		htw_rig_expect_fired(rig, 0, tick);
+		htw_rig_expect_at_most(rig, "moves of one timer", rig->work.moves, most);
+	}
+	rig->work = (struct htw_work){};
+	most = 0;
+	for (i = 0; i < rig->nr_timers; i++) {
+		htw_rig_arm(rig, i, htw_random_length(&random, 40));
+		most += rig->geometry.levels ? htw_rig_place(rig, i).level : 0;
+	}
+	htw_rig_follow(rig, rig->now_tick + BIT_ULL(40));
+	expect_all_fired_in_time(rig, rig->nr_timers);
+	htw_rig_expect_at_most(rig, "moves of many timers", rig->work.moves, most);
+}

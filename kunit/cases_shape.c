@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Cases: order of arrival, places, memory, and what the table of designs promises.
+ */
+#include <linux/bits.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+#include "cases.h"
+#include "random.h"
+
+/*
+ * A test build starts the counters just below a wrap (HTW_COUNTER_START), so the arrivals of this case lie
+ * on both sides of it. That equal ticks come in the order of arrival, if the design says so, is judged at
+ * each hand-out.
+ */
+void htw_case_b40_arrivals_across_the_wrap(struct htw_rig *rig)
+{
+	u64 base = rig->now_tick;
+	u32 i;
+
+	for (i = 0; i < rig->nr_timers; i++)
+		htw_rig_add(rig, i, base + 10);
+	while (htw_rig_advance(rig, base + 10, 1))
+		;
+	htw_rig_expect(rig, "timers left", rig->oracle.nr, 0);
+	for (i = 0; i < rig->nr_timers; i++)
+		htw_rig_expect_fired(rig, i, base + 10);
+}
+
+/* Re-adding takes out and puts in: one entry, one event, however often. */
+void htw_case_b85_readd_is_never_two(struct htw_rig *rig)
+{
+	u64 base = rig->now_tick;
+	u64 random = 85;
+	u32 i;
+
+	for (i = 0; i < 1000; i++)
+		htw_rig_add(rig, i % rig->nr_timers, base + 1 + htw_random_below(&random, 5000));
+	htw_rig_follow(rig, base + 5001);
+	for (i = 0; i < rig->nr_timers; i++) {
+		htw_rig_expect(rig, "hand-outs", rig->timer[i].fired, 1);
+		htw_rig_expect_fired(rig, i, rig->timer[i].node.tick);
+	}
+}
+
+/* A thousand on one tick, some cancelled, some re-added: by arrival if the design says so, all in any case. */
+void htw_case_b87_equal_ticks(struct htw_rig *rig)
+{
+	u64 tick = rig->now_tick + 5000;
+	u32 i;
+
+	rig->check_every = 100;
+	for (i = 0; i < rig->nr_timers; i++)
+		htw_rig_add(rig, i, tick);
+	for (i = 0; i < rig->nr_timers; i += 3)
+		htw_rig_del(rig, i);
+	for (i = 0; i < rig->nr_timers; i += 5)
+		htw_rig_add(rig, i, tick);
+	htw_rig_advance(rig, tick, 100);
+	htw_rig_run(rig, tick);
+	for (i = 0; i < rig->nr_timers; i++)
+		htw_rig_expect(rig, "hand-outs", rig->timer[i].fired, i % 3 || !(i % 5));
+}
+
+/* One step of a short sequence. */
+static void short_step(struct htw_rig *rig, u32 code)
+{
+	switch (code) {
+	case 0:
+		htw_rig_arm(rig, 0, 1);
+		break;
+	case 1:
+	case 2:
+		htw_rig_arm(rig, code - 1, 64);
+		break;
+	case 3:
+		htw_rig_arm(rig, 1, 4097);
+		break;
+	case 4:
+		htw_rig_add(rig, 2, max(rig->now_tick, 1ULL) - 1);
+		break;
+	case 5:
+	case 6:
+		if (htw_rig_is_live(rig, code - 5))
+			htw_rig_del(rig, code - 5);
+		break;
+	case 7:
+		htw_rig_run(rig, rig->now_tick + 1);
+		break;
+	case 8:
+		htw_rig_advance(rig, rig->now_tick + 64, 1);
+		break;
+	case 9:
+		htw_rig_run(rig, rig->now_tick + 64);
+		break;
+	case 10:
+		htw_rig_advance(rig, rig->now_tick + 4096, 2);
+		break;
+	default:
+		htw_rig_take(rig, 1);
+	}
+}
+
+#define SHORT_CODES	12
+#define SHORT_STEPS	4
+
+/* Every sequence of a few steps on a wheel of three levels, from several phases; no chance involved. */
+void htw_case_every_short_sequence(struct htw_rig *rig)
+{
+	static const u64 clocks[] = { 0, 63, 4032 };
+	unsigned int i, step;
+	u32 sequence, rest;
+
+	/* The clock is its own: once is enough. */
+	if (rig->test->start_tick || rig->test->tick_bits != 64)
+		return;
+	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
+		for (sequence = 0; sequence < SHORT_CODES * SHORT_CODES * SHORT_CODES * SHORT_CODES; sequence++) {
+			htw_rig_restart(rig, 18, clocks[i]);
+			rest = sequence;
+			for (step = 0; step < SHORT_STEPS; step++, rest /= SHORT_CODES)
+				short_step(rig, rest % SHORT_CODES);
+			htw_rig_run(rig, rig->now_tick + 8192);
+			htw_rig_expect(rig, "timers left", rig->oracle.nr, 0);
+		}
+	}
+}
+
+/* Take some, take all, begin again: no mark, no node stays behind. */
+void htw_case_take_leaves_nothing(struct htw_rig *rig)
+{
+	u64 random = rig->test->seed;
+	unsigned int turn;
+	u32 i;
+
+	for (turn = 0; turn < 5; turn++) {
+		rig->look_every = 50;
+		rig->check_every = 50;
+		for (i = 0; i < rig->nr_timers; i++)
+			htw_rig_arm(rig, i, htw_random_length(&random, 43));
+		rig->look_every = 1;
+		rig->check_every = 1;
+		htw_rig_run(rig, rig->now_tick + 100);
+		htw_rig_take(rig, 0);
+		htw_rig_take(rig, 1);
+		htw_rig_take(rig, 99);
+		htw_rig_take(rig, U64_MAX);
+		htw_rig_expect(rig, "timers left", rig->oracle.nr, 0);
+		htw_rig_expect(rig, "next()", htw_rig_next(rig), HTW_TICK_NONE);
+		htw_rig_arm(rig, 0, 1);
+		htw_rig_follow(rig, rig->now_tick + 1);
+		htw_rig_expect_fired(rig, 0, rig->now_tick);
+	}
+}
+
+/* The radix wheel's place, found the slow way: the first digit from the top that differs from the clock's. */
+static struct htw_place slow_place(const struct htw_rig *rig, u64 tick)
+{
+	struct htw_place place = { .level = 64 / 6 };
+
+	tick = max(tick, rig->clock_tick);
+	while (place.level && tick >> (6 * place.level) == rig->clock_tick >> (6 * place.level))
+		place.level--;
+	place.slot = (tick >> (6 * place.level)) & 63;
+	return place;
+}
+
+static void expect_place(struct htw_rig *rig, u32 timer)
+{
+	struct htw_place place = htw_rig_place(rig, timer);
+	struct htw_place slow = slow_place(rig, rig->timer[timer].node.tick);
+
+	if (!strcmp(rig->design->name, "wheel") && place.level != HTW_LEVEL_MOVING) {
+		htw_rig_expect(rig, "level", place.level, slow.level);
+		htw_rig_expect(rig, "slot", place.slot, slow.slot);
+	}
+	if (!rig->geometry.levels)
+		htw_rig_expect(rig, "depth of the slot", place.level, fls64(place.slot + 1) - 1);
+}
+
+void htw_case_place_of_each_level(struct htw_rig *rig)
+{
+	u64 random = rig->test->seed;
+	unsigned int turn;
+	u64 seen = 0;
+	u32 i;
+
+	for (turn = 0; turn < 200; turn++) {
+		for (i = 0; i < rig->nr_timers; i++)
+			htw_rig_arm(rig, i, htw_random_length(&random, 43) - 1);
+		htw_rig_run(rig, rig->now_tick + htw_random_length(&random, 30));
+		if (rig->oracle.nr)
+			htw_rig_advance(rig, max(htw_rig_next(rig), rig->now_tick), 1);
+		for (i = 0; i < rig->nr_timers; i++) {
+			if (htw_rig_is_live(rig, i))
+				expect_place(rig, i);
+		}
+	}
+
+	/* Designs without levels put each timer in a slot of its own. */
+	if (rig->geometry.levels)
+		return;
+	for (i = 0; i < rig->nr_timers; i++)
+		htw_rig_arm(rig, i, htw_random_length(&random, 30));
+	for (i = 0; i < rig->nr_timers; i++)
+		seen |= BIT_ULL(htw_rig_place(rig, i).slot);
+	htw_rig_expect(rig, "slots in use", seen, BIT_ULL(rig->nr_timers) - 1);
+}
+
+/* Levels of 6 bits, as many as the ticks have digits; or none. */
+void htw_case_geometry_covers_the_ticks(struct htw_rig *rig)
+{
+	static const u32 bits[] = { 6, 7, 12, 18, 32, 42, 43, 45, 48, 63, 64 };
+	unsigned int i;
+	u32 levels;
+
+	for (i = 0; i < ARRAY_SIZE(bits); i++) {
+		htw_rig_restart(rig, bits[i], 0);
+		levels = rig->geometry.levels;
+		htw_rig_expect(rig, "slots, with levels or without", !rig->geometry.slots, !levels);
+		if (!strcmp(rig->design->name, "wheel")) {
+			htw_rig_expect(rig, "levels", levels, DIV_ROUND_UP(bits[i], 6));
+			htw_rig_expect(rig, "slots", rig->geometry.slots, 64);
+		}
+		/* The last tick has a place, and leaves from it. */
+		htw_rig_add(rig, 0, rig->tick_max);
+		htw_rig_place(rig, 0);
+		htw_rig_follow(rig, rig->tick_max);
+		htw_rig_expect_fired(rig, 0, rig->tick_max);
+	}
+}
+
+static int reserve(struct htw_rig *rig, u64 nr)
+{
+	return htw_rig_ok(rig) ? rig->design->reserve(rig->queue, nr) : 0;
+}
+
+/* Room grows and shrinks under queued timers, at and around the ends of the heap's segments. */
+void htw_case_reserve_in_use(struct htw_rig *rig)
+{
+	u64 random = rig->test->seed;
+	u64 base = rig->now_tick;
+	u32 i;
+
+	if (!rig->design->reserve)
+		return;
+	rig->look_every = 500;
+	rig->check_every = 500;
+	htw_rig_expect(rig, "reserve(0)", reserve(rig, 0), 0);
+	for (i = 0; i < rig->nr_timers; i++) {
+		/* No more than what is needed, then all, then again no more than what is needed. */
+		if (i % 128 < 2)
+			htw_rig_expect(rig, "reserve()", reserve(rig, i + 1), 0);
+		else if (i % 128 == 2)
+			htw_rig_expect(rig, "reserve()", reserve(rig, rig->nr_timers), 0);
+		htw_rig_add(rig, i, base + htw_random_below(&random, 5000));
+	}
+	/* More than any machine has; what was there stays. */
+	htw_rig_expect(rig, "reserve() of 2^40", reserve(rig, BIT_ULL(40)), -ENOMEM);
+	htw_rig_expect(rig, "reserve() of 2^64 - 1", reserve(rig, U64_MAX), -ENOMEM);
+	for (i = rig->nr_timers; i; i--) {
+		if (i % 64 == 0)
+			htw_rig_expect(rig, "reserve()", reserve(rig, i), 0);
+		htw_rig_del(rig, i - 1);
+	}
+	htw_rig_expect(rig, "reserve()", reserve(rig, 1), 0);
+	htw_rig_add(rig, 0, base);
+	htw_rig_run(rig, base);
+}
+
+/* B88 for the table itself: each design is complete and can be found, and the default is the first. */
+void htw_case_design_table(struct htw_rig *rig)
+{
+	const struct htw_design *design = rig->design;
+
+	htw_rig_expect(rig, "found by its name", htw_design_find(design->name) == design, true);
+	htw_rig_expect(rig, "a name that nothing has", !htw_design_find("no such design"), true);
+	htw_rig_expect(rig, "an empty name", !htw_design_find(""), true);
+	htw_rig_expect(rig, "the default is the wheel", !strcmp(htw_designs[0]->name, "wheel"), true);
+	htw_rig_expect(rig, "unknown flags", design->flags & ~HTW_DESIGN_FIFO, 0);
+	htw_rig_expect(rig, "operations complete",
+		       design->create && design->destroy && design->add && design->del && design->next &&
+		       design->advance && design->take && design->check && design->place &&
+		       design->geometry, true);
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Runs the battery of kunit/ in userspace, under sanitizers, and reports in TAP.
+ */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cases.h"
+#include "memory.h"
+#include "stream.h"
+
+#define DEFAULT_OPS	25000
+
+static const char usage[] =
+	"usage: %s [--seed N] [--ops N] [--design NAME]\n"
+	"\n"
+	"Tests the queue designs of htwheel; TAP on standard output, 0 if all passed, else 1.\n"
+	"\n"
+	"  --seed N       seed of the random tests; by default from the clock, and printed\n"
+	"  --ops N        operations of each random stream (%u; fewer of those that cost more)\n"
+	"  --design NAME  this design only\n"
+	"  --help         this text\n";
+
+/* What runs in one test. */
+struct job {
+	const char			*name;
+	void				(*run)(struct htw_rig *rig);
+	u32				timers;
+	const struct htw_stream_profile	*profile;
+	const struct htw_design		*other;
+};
+
+static const struct htw_design *only;
+static u64 seed;
+static u64 ops = DEFAULT_OPS;
+static u64 steps;
+static unsigned int nr_tests, nr_failed;
+
+static void report(bool passed, const char *name, const char *design, const char *detail,
+		   const struct htw_start *start)
+{
+	printf("%sok %u - %s %s%s", passed ? "" : "not ", ++nr_tests, name, design, detail);
+	if (start)
+		printf(" %u bits from %llu", start->bits, start->tick);
+	putchar('\n');
+	nr_failed += !passed;
+}
+
+static void run_job(const struct job *job, const struct htw_design *design, const struct htw_start *start)
+{
+	struct htw_test test = {
+		.design		= design,
+		.start_tick	= start->tick,
+		.tick_bits	= start->bits,
+		.seed		= seed,
+		.ops		= ops,
+	};
+	char detail[64] = "";
+
+	if (job->other) {
+		snprintf(detail, sizeof(detail), " and %s, %s", job->other->name, job->profile->name);
+		htw_roll_note(design);
+		htw_stream_run_pair(&test, job->other, job->profile);
+	} else if (job->profile) {
+		snprintf(detail, sizeof(detail), ", %s", job->profile->name);
+		htw_roll_note(design);
+		htw_stream_run(&test, job->profile);
+	} else if (job->run) {
+		htw_case_run(&test, job->run, job->timers);
+	} else {
+		memory_case(&test);
+	}
+	steps += test.steps;
+	report(!test.failed, job->name, design->name, detail, start);
+	if (test.failed)
+		printf("# %s\n", test.text);
+	fflush(stdout);
+}
+
+static void run_everywhere(const struct job *job)
+{
+	const struct htw_design *const *design;
+	const struct htw_start *start;
+
+	for (design = htw_designs; *design; design++) {
+		for (start = htw_starts; start->bits && (!only || only == *design); start++)
+			run_job(job, *design, start);
+	}
+}
+
+static void run_cases(void)
+{
+	static const struct job cases[] = {
+#define CASE_JOB(_name, _timers) { .name = #_name, .run = htw_case_##_name, .timers = _timers },
+		HTW_QUEUE_CASES(CASE_JOB)
+#undef CASE_JOB
+		{ .name = "memory_runs_out" },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		run_everywhere(&cases[i]);
+}
+
+static void run_streams(void)
+{
+	const struct htw_stream_profile *profile;
+	struct job job = { .name = "random_stream" };
+
+	for (profile = htw_stream_profiles; profile->name; profile++) {
+		job.profile = profile;
+		run_everywhere(&job);
+	}
+}
+
+/* Each design with the next one in the table, and the last with the first. */
+static void run_pairs(void)
+{
+	const struct htw_stream_profile *profile;
+	const struct htw_design *const *design;
+	const struct htw_start *start;
+	struct job job = { .name = "designs_agree" };
+
+	for (profile = htw_stream_profiles; profile->name; profile++) {
+		job.profile = profile;
+		for (design = htw_designs; *design; design++) {
+			job.other = design[1] ?: htw_designs[0];
+			for (start = htw_starts; start->bits; start++)
+				run_job(&job, *design, start);
+		}
+	}
+}
+
+static void run_roll_call(void)
+{
+	const char *missing = htw_roll_missing();
+
+	report(!missing, "b88_every_design_was_run", "all", "", NULL);
+	if (missing)
+		printf("# not run, or not as often as the default: %s\n", missing);
+}
+
+static u64 number(const char *text)
+{
+	char *end;
+	u64 value = strtoull(text, &end, 0);
+
+	if (*text && !*end)
+		return value;
+	fprintf(stderr, "not a number: %s\n", text);
+	exit(2);
+}
+
+static void parse(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "seed", required_argument, NULL, 's' },
+		{ "ops", required_argument, NULL, 'o' },
+		{ "design", required_argument, NULL, 'd' },
+		{ "help", no_argument, NULL, 'h' },
+		{}
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (option) {
+		case 's':
+			seed = number(optarg);
+			break;
+		case 'o':
+			ops = number(optarg);
+			break;
+		case 'd':
+			only = htw_design_find(optarg);
+			if (only)
+				break;
+			fprintf(stderr, "no such design: %s\n", optarg);
+			exit(2);
+		case 'h':
+			printf(usage, argv[0], DEFAULT_OPS);
+			exit(0);
+		default:
+			fprintf(stderr, usage, argv[0], DEFAULT_OPS);
+			exit(2);
+		}
+	}
+	if (optind < argc) {
+		fprintf(stderr, "what is %s?\n", argv[optind]);
+		exit(2);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct timespec begin, end;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	seed = begin.tv_sec * 1000000000ULL + begin.tv_nsec;
+	parse(argc, argv);
+
+	printf("TAP version 13\n# seed %llu, %llu operations in a stream\n", seed, ops);
+	run_cases();
+	run_streams();
+	if (!only) {
+		run_pairs();
+		run_roll_call();
+	}
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	printf("1..%u\n# %llu operations in %.1f s\n", nr_tests, steps,
+	       (end.tv_sec - begin.tv_sec) + (end.tv_nsec - begin.tv_nsec) / 1e9);
+	fflush(stdout);
+	/* After a failure queues stay behind, which the leak checker need not tell. */
+	if (nr_failed)
+		_exit(1);
+	return 0;
+}

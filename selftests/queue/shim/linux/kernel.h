@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Shim: small things.
+ */
+#ifndef SHIM_LINUX_KERNEL_H
+#define SHIM_LINUX_KERNEL_H
+
+#include <stdio.h>
+
+#include <linux/bitops.h>
+#include <linux/container_of.h>
+#include <linux/types.h>
+
+#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
+#define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
+
+#endif /* SHIM_LINUX_KERNEL_H */

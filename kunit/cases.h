@@ -40,6 +40,7 @@
 	X(b65_time_goes_backwards, 8)							\
 	X(b71_answer_with_zero_delay, 2)						\
 	X(b76_full_slot_obeys_the_budget, 20000)					\
+	X(b76_nobody_waits_for_moves, 20000)						\
 	X(budget_zero_hands_out_nothing, 3)						\
 	X(resume_at_slot_boundaries, 24)						\
 	X(cancel_in_a_stopped_pass, 6)							\

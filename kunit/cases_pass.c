@@ -5,6 +5,7 @@
 #include <linux/bits.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
+#include <linux/string.h>
 
 #include "cases.h"
 #include "random.h"
@@ -172,6 +173,27 @@ void htw_case_b76_full_slot_obeys_the_budget(struct htw_rig *rig)
 	htw_rig_expect_at_most(rig, "calls", calls, 3 * rig->nr_timers / 1000 + 65);
 }
 
+/* The moves of a full slot are done before its time, a few in each pass, so that nobody waits for them. */
+void htw_case_b76_nobody_waits_for_moves(struct htw_rig *rig)
+{
+	u64 start = ((rig->now_tick >> 12) + 3) << 12;
+	u64 random = 76;
+	u64 now;
+	u32 i;
+
+	/* A promise of this design. */
+	if (strcmp(rig->design->name, "wheel"))
+		return;
+	rig->look_every = 1000;
+	rig->check_every = 1000;
+	for (i = 0; i < rig->nr_timers; i++)
+		htw_rig_add(rig, i, start + htw_random_below(&random, 4096));
+	/* 5 due at each tick, and 20,000 in the slot. */
+	for (now = start - 4096; now < start + 4096; now++)
+		htw_rig_expect(rig, "work is left", htw_rig_advance(rig, now, 100), false);
+	htw_rig_expect(rig, "timers left", rig->oracle.nr, 0);
+}
+
 void htw_case_budget_zero_hands_out_nothing(struct htw_rig *rig)
 {
 	u64 base = (rig->now_tick | 4095) + 1;
@@ -221,34 +243,36 @@ void htw_case_resume_at_slot_boundaries(struct htw_rig *rig)
 	}
 }
 
-/*
- * A pass that has stopped. All timers lie in one slot of level 2 (@spread), or on one tick; the pass has come
- * to the start and used @budget, so that the others wait at various places.
- */
-static u64 stop_a_pass(struct htw_rig *rig, u32 nr, u64 spread, u64 budget)
+/* Timers in the first two thirds of a slot of level 2, or of two, whose start is given back. */
+static u64 add_spread(struct htw_rig *rig, u32 nr, u64 spread)
 {
-	u64 start = ((rig->now_tick >> 12) + 2) << 12;
+	u64 start = ((rig->now_tick >> 12) + 3) << 12;
 	u32 i;
 
 	for (i = 0; i < nr; i++)
 		htw_rig_add(rig, i, start + i * spread);
-	htw_rig_advance(rig, start, budget);
 	return start;
 }
 
-/* Run @body for each kind of stopped pass and each of @nr timers. */
+/*
+ * Run @body for passes that have stopped, at each of @nr timers. The pass comes to the start of the timers'
+ * slot, or to a time when they can be moved but need not yet, and uses a budget that is too small; so some
+ * of them have been handed out, some moved, and some wait on the way.
+ */
 static void with_stopped_passes(struct htw_rig *rig, u32 nr,
 				void (*body)(struct htw_rig *rig, u32 timer, u64 start))
 {
-	static const u64 spreads[] = { 0, 1, 3, 70, 600 };
+	static const u64 spreads[] = { 0, 1, 3, 70, 600, 1000 };
 	unsigned int i, budget;
+	u64 start, ahead;
 	u32 timer;
-	u64 start;
 
-	for (i = 0; i < ARRAY_SIZE(spreads) * nr; i++) {
+	for (i = 0; i < 2 * ARRAY_SIZE(spreads) * nr; i++) {
 		timer = i % nr;
+		ahead = i / nr % 2 ? 4000 : 0;
 		for (budget = 1; budget <= nr; budget++) {
-			start = stop_a_pass(rig, nr, spreads[i / nr], budget);
+			start = add_spread(rig, nr, spreads[i / nr / 2]);
+			htw_rig_advance(rig, start - ahead, budget);
 			body(rig, timer, start);
 			htw_rig_follow(rig, start + 8192);
 			htw_rig_expect(rig, "timers left", rig->oracle.nr, 0);
@@ -264,7 +288,7 @@ static void cancel_one(struct htw_rig *rig, u32 timer, u64 start)
 		htw_rig_place(rig, timer);
 		htw_rig_del(rig, timer);
 	}
-	htw_rig_follow(rig, start + 4096);
+	htw_rig_follow(rig, start + 8192);
 	for (i = 0; i < rig->nr_timers; i++) {
 		if (i != timer)
 			htw_rig_expect_fired(rig, i, rig->timer[i].node.tick);
@@ -319,7 +343,7 @@ static void add_others(struct htw_rig *rig, u32 timer, u64 start)
 	htw_rig_run(rig, start);
 	htw_rig_expect_fired(rig, 6, start);
 	htw_rig_expect_fired(rig, 7, start);
-	htw_rig_follow(rig, start + 4096);
+	htw_rig_follow(rig, start + 8192);
 	for (i = 8; i < rig->nr_timers; i++)
 		htw_rig_expect_fired(rig, i, rig->timer[i].node.tick);
 }

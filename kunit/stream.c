@@ -27,8 +27,8 @@
 #define STREAM_JUMP		BIT_ULL(STREAM_STEP_BITS)
 
 const struct htw_stream_profile htw_stream_profiles[] = {
-	{ .name = "tiny",	.timers = 3,	.check_every = 1 },
-	{ .name = "small",	.timers = 24,	.check_every = 1 },
+	{ .name = "tiny",	.timers = 3,	.check_every = 1,	.ops_shift = 1 },
+	{ .name = "small",	.timers = 24,	.check_every = 5 },
 	{ .name = "medium",	.timers = 300,	.check_every = 16,	.ops_shift = 1 },
 	{ .name = "large",	.timers = 4000,	.check_every = 512,	.ops_shift = 3 },
 	{}

@@ -2,20 +2,20 @@
 /*
  * A base: the hrtimer, the pass, and the departure of the CPU.
  *
- * Tickless. A base's hrtimer is set to the queue's next expiry and is off while the queue is empty. Every
- * change of a queue happens under its base's lock, and whoever is about to release that lock compares the
- * queue's next expiry with what the hrtimer is set to (htw_base_program()): so no arm can hide behind a
- * sleep that was computed before it (FAULTS B20, B21, B23). After a cancel the hrtimer may be early, and
- * then costs one pass that finds nothing; it is never late.
+ * Tickless. A base's hrtimer is set to the queue's next expiry and is off while the queue is empty.
+ * Every change of a queue happens under its base's lock, and whoever is about to release that lock
+ * compares the queue's next expiry with what the hrtimer is set to (htw_base_program()): so no arm
+ * can hide behind a sleep that was computed before it (FAULTS B20, B21, B23). After a cancel the
+ * hrtimer may be early, and then costs one pass that finds nothing; it is never late.
  *
- * hrtimers are started on their own CPU only. Therefore an arm, and a re-arm to an earlier time, go to the
- * base of the CPU that asks (group.c). No operation sends an interrupt to another CPU, with one exception:
- * those of a CPU that is on its way out.
+ * hrtimers are started on their own CPU only. Therefore an arm, and a re-arm to an earlier time, go
+ * to the base of the CPU that asks (group.c). No operation sends an interrupt to another CPU, with
+ * one exception: those of a CPU that is on its way out, and of who arms there.
  *
- * A pass does at most its budget of work, in chunks between which the lock is free, and reads the clock
- * once: a timer that is armed meanwhile waits for the next pass. One that has work left sets the hrtimer to
- * the present and leaves; the softirq code then decides who runs next. The queue's clock stands still
- * meanwhile, at the tick that is being worked on.
+ * A pass does at most its budget of work, in chunks between which the lock is free, and reads the
+ * clock once: a timer that is armed meanwhile waits for the next pass. One that has work left sets
+ * the hrtimer to the present and leaves; the softirq code then decides who runs next. The queue's
+ * clock stands still meanwhile, at the tick that is being worked on.
  */
 #include <linux/kernel.h>
 #include <linux/ktime.h>
@@ -29,9 +29,10 @@
 #include "engine.h"
 
 /*
- * A design may use what is left of a budget to move timers ahead of time (the wheel does). A call that has
- * used up its chunk, with nothing due any more, may have more of that to do: so many further chunks are
- * granted to a pass. More would delay the next timers, and it can go on at the next tick.
+ * A design may use what is left of a budget to move timers ahead of time (the wheel does). A call
+ * that has used up its chunk, with nothing due any more, may have more of that to do: so many
+ * further chunks are granted to a pass. More would delay the next timers, and it can go on at the
+ * next tick.
  */
 #define BASE_EARLY_CHUNKS	3
 
@@ -51,12 +52,14 @@ static void base_start(struct htw_base *base, u64 tick, u64 expires_ns)
 }
 
 /*
- * If the callback runs already and waits for our lock, the attempt to cancel fails; that pass will find the
- * empty queue and leave the hrtimer off.
+ * If the callback runs already and waits for our lock, the attempt to cancel fails; that pass will
+ * find the empty queue and leave the hrtimer off.
  */
 static void base_switch_off(struct htw_base *base)
 {
 	lockdep_assert_held(&base->lock);
+	/* Whoever cancelled the backlog has ended it. */
+	base->backlog_since_ns = 0;
 	if (base->programmed_tick == HTW_TICK_NONE)
 		return;
 	base->programmed_tick = HTW_TICK_NONE;
@@ -69,12 +72,13 @@ static void base_switch_off(struct htw_base *base)
  * htw_base_program() - bring the hrtimer into line with the queue
  * @base: the base, its lock held and about to be released
  *
- * Stops it if the queue is empty, starts it if the next expiry is earlier than what it waits for. A later
- * next expiry is let be. While a pass is between two chunks it is left alone, since the pass ends with this.
+ * Stops it if the queue is empty, starts it if the next expiry is earlier than what it waits for. A
+ * later next expiry is let be. While a pass is between two chunks it is left alone, since the pass
+ * ends with this.
  *
  * Context: softirqs off.
- * Return: false if the base belongs to another CPU and needs an earlier wake-up than it has; then the caller
- * owes it a htw_base_kick().
+ * Return: false if the base belongs to another CPU and needs an earlier wake-up than it has; then
+ * the caller owes it a htw_base_kick().
  */
 bool htw_base_program(struct htw_base *base)
 {
@@ -107,10 +111,11 @@ static void base_kick_local(void *info)
  * htw_base_kick() - have a base on another CPU look at its queue
  * @base: the base
  *
- * For timers that came in from elsewhere. Runs a pass at once over there, which then programs the hrtimer;
- * the base's lock cannot be taken in the interrupt itself (on PREEMPT_RT it sleeps). An arm on that CPU
- * that sets the hrtimer to a later time in between has seen the new timers in the queue, so nothing is
- * lost. If that CPU has gone away in the meantime, it has handed its timers on itself.
+ * For timers that came in from elsewhere. Runs a pass at once over there, which then programs the
+ * hrtimer; the base's lock cannot be taken in the interrupt itself (on PREEMPT_RT it sleeps). An
+ * arm on that CPU that sets the hrtimer to a later time in between has seen the new timers in the
+ * queue, so nothing is lost. If that CPU has gone away in the meantime, it has handed its timers on
+ * itself.
  *
  * Context: task, interrupts on, no lock of the engine held. Waits for the other CPU.
  */
@@ -118,6 +123,23 @@ void htw_base_kick(struct htw_base *base)
 {
 	if (base_live(base))
 		smp_call_function_single(base->cpu, base_kick_local, base, 1);
+}
+
+/**
+ * htw_base_forward() - take a base's clock forward as far as that needs no work
+ * @base: the base, its lock held
+ * @now_ns: the present, or a moment before it
+ *
+ * So that what is added next is placed by today's clock, not by that of the last pass (FAULTS B02).
+ *
+ * Context: softirqs off.
+ */
+void htw_base_forward(struct htw_base *base, u64 now_ns)
+{
+	u64 now_tick = htw_tick_down(now_ns, base->engine->config.tick_shift);
+
+	lockdep_assert_held(&base->lock);
+	base->queue->design->advance(base->queue, now_tick, 0, NULL, &base->counters.work);
 }
 
 static u64 base_work_done(const struct htw_base *base)
@@ -149,18 +171,21 @@ static void base_end_pass(struct htw_base *base, u64 now_ns, bool more)
 	if (!base->backlog_since_ns)
 		base->backlog_since_ns = now_ns;
 	/*
-	 * One nanosecond after the present: later than the time by which the softirq that we are in picks
-	 * its timers, even on a clock that has not moved, so that it ends before we are called again.
+	 * One nanosecond after the present: later than the time by which the softirq that we are in
+	 * picks its timers, even on a clock that has not moved, so that it ends before we are
+	 * called again.
 	 */
-	base_start(base, base->queue->design->next(base->queue), htw_engine_now_ns(base->engine) + 1);
+	base_start(base, base->queue->design->next(base->queue),
+		   htw_engine_now_ns(base->engine) + 1);
 }
 
 /**
  * htw_base_pass() - one run of a base: hand over what is due now, within the budget
  * @base: the base
  *
- * Context: softirqs off, on the base's CPU; with a clock that is not live, on any. Passes of one base
- * exclude each other: only its hrtimer starts them (or, without a live clock, the one who moves the time).
+ * Context: softirqs off, on the base's CPU; with a clock that is not live, on any. Passes of one
+ * base exclude each other: only its hrtimer starts them (or, without a live clock, the one who
+ * moves the time).
  * Return: true if due timers are left.
  */
 bool htw_base_pass(struct htw_base *base)
@@ -253,9 +278,10 @@ void htw_base_online(struct htw_base *base)
  * @to: where they go, an online base; may be NULL if @base is known to be empty
  * @max: how many at most
  *
- * Each timer is at any moment in one of the two queues for whoever looks with the lock held. The two locks
- * are nested here and nowhere else; CPUs go down one at a time, so no other drain can nest them the other way
- * round. @to's hrtimer learns of the timers by htw_base_kick(), which is left to the caller.
+ * Each timer is at any moment in one of the two queues for whoever looks with the lock held. The
+ * two locks are nested here and nowhere else; CPUs go down one at a time, so no other drain can
+ * nest them the other way round. @to's hrtimer learns of the timers by htw_base_kick(), which is
+ * left to the caller.
  *
  * Context: task.
  * Return: how many were moved; 0 if none is left.
@@ -271,6 +297,7 @@ u64 htw_base_drain(struct htw_base *base, struct htw_base *to, u64 max)
 	nr = base->queue->design->take(base->queue, to ? max : 0, &moved);
 	if (nr) {
 		spin_lock_nested(&to->lock, SINGLE_DEPTH_NESTING);
+		htw_base_forward(to, htw_engine_now_ns(to->engine));
 		list_for_each_entry_safe(node, tmp, &moved, link) {
 			list_del(&node->link);
 			WRITE_ONCE(container_of(node, struct htw_timer, node)->cpu, to->cpu);
@@ -282,6 +309,23 @@ u64 htw_base_drain(struct htw_base *base, struct htw_base *to, u64 max)
 	return nr;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_base_drain);
+
+/**
+ * htw_base_busy() - does a base hold timers?
+ * @base: the base
+ *
+ * Context: task.
+ * Return: true if its queue is not empty at this moment.
+ */
+bool htw_base_busy(struct htw_base *base)
+{
+	bool busy;
+
+	spin_lock_bh(&base->lock);
+	busy = base->queue->nr;
+	spin_unlock_bh(&base->lock);
+	return busy;
+}
 
 /**
  * htw_base_stop() - stop the hrtimer of a drained base

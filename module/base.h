@@ -33,8 +33,8 @@ enum htw_state {
  * @user_data: the user's
  * @generation: the user's (the pool's): upper half of the timer's name
  * @tag: the user's
- * @cpu: the base whose queue holds it or held it last. Written with that base's lock held; read without,
- *	to know which lock to take, and then again under it
+ * @cpu: the base whose queue holds it or held it last. Written with that base's lock held; read
+ *	without, to know which lock to take, and then again under it
  * @state: enum htw_state; leaves HTW_QUEUED only with the lock of the base of @cpu held
  */
 struct htw_timer {
@@ -87,8 +87,8 @@ struct htw_pass {
 /**
  * struct htw_engine_ops - what the engine calls
  * @expire: take over the timers of @due (linked by node.link), at most HTW_CHUNK_OPS, and call
- *	htw_timer_expired() for each. Called with the base's lock held, in softirq: it has to be short and
- *	to wake nobody.
+ *	htw_timer_expired() for each. Called with the base's lock held, in softirq: it has to be
+ *	short and to wake nobody.
  * @settle: called after expire(), without the lock, in the same RCU read section
  */
 struct htw_engine_ops {
@@ -141,9 +141,11 @@ struct htw_base {
 int htw_base_init(struct htw_base *base, struct htw_engine *engine, unsigned int cpu);
 void htw_base_online(struct htw_base *base);
 bool htw_base_program(struct htw_base *base);
+void htw_base_forward(struct htw_base *base, u64 now_ns);
 bool htw_base_pass(struct htw_base *base);
 void htw_base_kick(struct htw_base *base);
 u64 htw_base_drain(struct htw_base *base, struct htw_base *to, u64 max);
+bool htw_base_busy(struct htw_base *base);
 void htw_base_stop(struct htw_base *base);
 
 #endif /* HTW_BASE_H */

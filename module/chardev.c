@@ -81,8 +81,8 @@ static const struct file_operations chardev_fops = {
 };
 
 /*
- * For root, until an administrator decides otherwise (a udev rule with a group): an open file may hold
- * kernel memory and spend softirq time.
+ * For root, until an administrator decides otherwise (a udev rule with a group): an open file may
+ * hold kernel memory and spend softirq time.
  */
 static struct miscdevice chardev_misc = {
 	.minor	= MISC_DYNAMIC_MINOR,

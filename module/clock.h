@@ -13,8 +13,8 @@
  * @name: for people
  * @id: the UAPI's number of the clock, enum htwheel_clock
  * @hrtimer_clock: the clock of the hrtimer that wakes the bases
- * @live: true if time passes by itself and an hrtimer can wait for it; without it the engine programs
- *	no hrtimer and a pass runs when it is called
+ * @live: true if time passes by itself and an hrtimer can wait for it; without it the engine
+ *	programs no hrtimer and a pass runs when it is called
  * @now_ns: the present time. Any context
  */
 struct htw_clock {
@@ -34,6 +34,8 @@ extern const struct htw_clock htw_clock_monotonic;
  *
  * Deadlines become ticks by this, once, and by nothing else: rounding up here and down in
  * htw_tick_down() is what makes "never early" true to the nanosecond.
+ *
+ * Return: the tick.
  */
 static inline u64 htw_tick_up(u64 ns, unsigned int shift)
 {
@@ -44,6 +46,8 @@ static inline u64 htw_tick_up(u64 ns, unsigned int shift)
  * htw_tick_down() - the tick that a moment lies in
  * @ns: the moment
  * @shift: a tick is 2^shift ns
+ *
+ * Return: the tick.
  */
 static inline u64 htw_tick_down(u64 ns, unsigned int shift)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Names of linux 7.3 for older kernels, so that the rest of the module is written against one kernel.
+ * Names of linux 7.3 for older kernels, so that the rest of the module is written against one
+ * kernel.
  *
- * Distributions backport, so a version says little. Kbuild looks into the headers of the kernel that is
- * built for and defines HTW_HAVE_... for each name it finds.
+ * Distributions backport, so a version says little. Kbuild looks into the headers of the kernel
+ * that is built for and defines HTW_HAVE_... for each name it finds.
  */
 #ifndef HTW_COMPAT_H
 #define HTW_COMPAT_H

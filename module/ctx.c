@@ -12,8 +12,8 @@
 #define CTX_ABSENT_FLAGS	(HTWHEEL_PERIODIC | HTWHEEL_KEEP)
 
 /*
- * The names in the UAPI end where the kernel's time does; so a deadline of HTWHEEL_NEVER_NS is one that
- * ktime_t can hold.
+ * The names in the UAPI end where the kernel's time does; so a deadline of HTWHEEL_NEVER_NS is one
+ * that ktime_t can hold.
  */
 static_assert(HTWHEEL_NEVER_NS == KTIME_MAX);
 
@@ -56,7 +56,7 @@ void htw_ctx_destroy(struct htw_ctx *ctx)
  * @info: in and out
  *
  * Context: task; may sleep.
- * Return: 0, -EINVAL, -EINTR.
+ * Return: 0, -EINVAL, -ERESTARTSYS.
  */
 int htw_ctx_info(struct htw_ctx *ctx, struct htwheel_info *info)
 {
@@ -69,7 +69,7 @@ int htw_ctx_info(struct htw_ctx *ctx, struct htwheel_info *info)
 		return -EINVAL;
 	htw_engine_read_stats(ctx->timers.engine, &stats);
 	if (mutex_lock_interruptible(&ctx->lock))
-		return -EINTR;
+		return -ERESTARTSYS;
 	max_timers = ctx->timers.max;
 	mutex_unlock(&ctx->lock);
 
@@ -96,7 +96,7 @@ int htw_ctx_info(struct htw_ctx *ctx, struct htwheel_info *info)
  * @setup: the choices
  *
  * Context: task; may sleep.
- * Return: 0, -EINVAL, -EOPNOTSUPP, -EBUSY, -EINTR.
+ * Return: 0, -EINVAL, -EOPNOTSUPP, -EBUSY, -ERESTARTSYS.
  */
 int htw_ctx_setup(struct htw_ctx *ctx, const struct htwheel_setup *setup)
 {
@@ -110,7 +110,7 @@ int htw_ctx_setup(struct htw_ctx *ctx, const struct htwheel_setup *setup)
 		return -EOPNOTSUPP;
 
 	if (mutex_lock_interruptible(&ctx->lock))
-		return -EINTR;
+		return -ERESTARTSYS;
 	if (ctx->setup_done || ctx->timers.books.armed) {
 		err = -EBUSY;
 	} else {
@@ -149,9 +149,10 @@ static u64 ctx_deadline_ns(const struct htwheel_op *op, u64 now_ns)
 	return min_t(u64, now_ns + op->time_ns, HTWHEEL_NEVER_NS);
 }
 
+/* An operation that was found faulty on its way here has a result already. */
 static int ctx_run_op(struct htw_timers *timers, struct htw_group *group, struct htwheel_op *op)
 {
-	int err = ctx_check_op(op);
+	int err = op->result ? op->result : ctx_check_op(op);
 
 	if (op->opcode == HTWHEEL_OP_ARM)
 		op->id = 0;
@@ -183,12 +184,12 @@ static u64 ctx_count_arms(const struct htwheel_op *ops, unsigned int nr)
 /**
  * htw_ctx_run() - carry out operations
  * @ctx: the context
- * @ops: copies in kernel memory; each receives its result. One whose result is negative already (it could
- *	not be read as it should) is left alone
+ * @ops: copies in kernel memory; each receives its result. One whose result is not 0 but negative
+ *	already (it could not be read as it should) keeps it and does nothing
  * @nr: how many, at most HTW_CHUNK_OPS
  *
  * Context: task; may sleep.
- * Return: 0, or -EINTR and nothing is done.
+ * Return: 0, or -ERESTARTSYS and nothing is done.
  */
 int htw_ctx_run(struct htw_ctx *ctx, struct htwheel_op *ops, unsigned int nr)
 {
@@ -197,18 +198,16 @@ int htw_ctx_run(struct htw_ctx *ctx, struct htwheel_op *ops, unsigned int nr)
 	unsigned int i;
 
 	if (mutex_lock_interruptible(&ctx->lock))
-		return -EINTR;
+		return -ERESTARTSYS;
 	/* If this fails, the arms that get no timer say so. */
 	htw_timers_reserve(timers, ctx_count_arms(ops, nr));
 
 	htw_group_begin(&group, timers->engine);
-	for (i = 0; i < nr; i++) {
-		if (ops[i].result >= 0)
-			ops[i].result = ctx_run_op(timers, &group, &ops[i]);
-	}
+	for (i = 0; i < nr; i++)
+		ops[i].result = ctx_run_op(timers, &group, &ops[i]);
 	htw_group_end(&group);
 	/* For deadlines in the past, which no pass sees. */
-	htw_timers_wake(timers);
+	htw_timers_flush(timers);
 	mutex_unlock(&ctx->lock);
 	return 0;
 }

@@ -16,10 +16,10 @@
  * @engine: the engine
  * @nr: how many more may be queued from now on
  *
- * All of them could end up on one CPU, so each base gets the room. Costs nothing with designs that need
- * none, like the wheel.
+ * All of them could end up on one CPU, so each base gets the room. Costs nothing with designs that
+ * need none, like the wheel.
  *
- * Context: task; may sleep. Memory is charged to the caller.
+ * Context: task; may sleep. Memory is charged to the caller, though others will use it too.
  * Return: 0, or -ENOMEM and nothing is changed.
  */
 int htw_engine_reserve(struct htw_engine *engine, u64 nr)
@@ -32,7 +32,8 @@ int htw_engine_reserve(struct htw_engine *engine, u64 nr)
 		return 0;
 	mutex_lock(&engine->reserve_lock);
 	for_each_possible_cpu(cpu) {
-		err = design->reserve(per_cpu_ptr(engine->bases, cpu)->queue, engine->reserved + nr);
+		err = design->reserve(per_cpu_ptr(engine->bases, cpu)->queue,
+				      engine->reserved + nr);
 		if (err)
 			break;
 	}
@@ -125,7 +126,8 @@ EXPORT_SYMBOL_IF_KUNIT(htw_engine_read_stats);
  */
 struct htw_geometry htw_engine_geometry(struct htw_engine *engine)
 {
-	struct htw_queue *queue = per_cpu_ptr(engine->bases, cpumask_first(cpu_possible_mask))->queue;
+	unsigned int cpu = cpumask_first(cpu_possible_mask);
+	struct htw_queue *queue = per_cpu_ptr(engine->bases, cpu)->queue;
 
 	return queue->design->geometry(queue);
 }
@@ -157,12 +159,12 @@ struct htw_engine *htw_engine_create(const struct htw_engine_config *config)
 	unsigned int cpu;
 	int err;
 
-	engine = kzalloc(sizeof(*engine), GFP_KERNEL_ACCOUNT);
+	engine = kzalloc(sizeof(*engine), GFP_KERNEL);
 	if (!engine)
 		return ERR_PTR(-ENOMEM);
 	engine->config = *config;
 	mutex_init(&engine->reserve_lock);
-	engine->bases = alloc_percpu_gfp(struct htw_base, GFP_KERNEL_ACCOUNT);
+	engine->bases = alloc_percpu(struct htw_base);
 	if (!engine->bases) {
 		kfree(engine);
 		return ERR_PTR(-ENOMEM);

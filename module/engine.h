@@ -2,8 +2,9 @@
 /*
  * The engine: a clock, a design, and a base for each CPU.
  *
- * It knows nothing of files and contexts. Its user makes timers, arms and disarms them in groups (group.h),
- * and gets those that are due through htw_engine_ops.expire(). Kernel code can use it directly; kunit/ does.
+ * It knows nothing of files and contexts. Its user makes timers, arms and disarms them in groups
+ * (group.h), and gets those that are due through htw_engine_ops.expire(). Kernel code can use it
+ * directly; kunit/ does.
  */
 #ifndef HTW_ENGINE_H
 #define HTW_ENGINE_H

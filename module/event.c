@@ -25,15 +25,16 @@ static void event_fill(struct htwheel_event *event, const struct htw_timer *time
 }
 
 /*
- * Copy the first events out, as many as fit and as can be written without faulting pages in, and take those
- * off the ready list. All in one hold of ctx->lock: an event is either still there to be cancelled or has
- * been read, and one that could not be written has never left the list (I8, I9).
+ * Copy the first events out, as many as fit and as can be written without faulting pages in, and
+ * take those off the ready list. All in one hold of ctx->lock: an event is either still there to be
+ * cancelled or has been read, and one that could not be written has never left the list (I8, I9).
  *
- * Returns how many were copied; -EAGAIN if there is none; -EFAULT if the first could not be written.
+ * Returns how many were copied; -EAGAIN if there is none; -EFAULT if the first could not be
+ * written.
  */
 static int event_copy(struct htw_ctx *ctx, struct iov_iter *to)
 {
-	unsigned int room = min_t(size_t, iov_iter_count(to) / sizeof(struct htwheel_event), EVENT_CHUNK);
+	size_t room = min_t(size_t, iov_iter_count(to) / sizeof(struct htwheel_event), EVENT_CHUNK);
 	struct htwheel_event events[EVENT_CHUNK];
 	struct htw_timer *timers[EVENT_CHUNK];
 	unsigned int nr, i;
@@ -90,9 +91,10 @@ static int event_wait(struct htw_ctx *ctx)
  * @ctx: the context
  * @to: where to
  * @nonblock: do not wait for the first event
- * @nowait: do not sleep at all (io_uring); implies @nonblock
+ * @nowait: do not wait for the lock either (io_uring); implies @nonblock. Faulting in pages of the
+ *	buffer is allowed, as in the reads of pipes and sockets
  *
- * Context: task; may sleep unless @nowait.
+ * Context: task; may sleep.
  * Return: bytes, or -EINVAL, -EAGAIN, -EFAULT, -ERESTARTSYS, and no event is lost.
  */
 ssize_t htw_event_read(struct htw_ctx *ctx, struct iov_iter *to, bool nonblock, bool nowait)
@@ -110,7 +112,7 @@ ssize_t htw_event_read(struct htw_ctx *ctx, struct iov_iter *to, bool nonblock, 
 			faults = 0;
 			ret = signal_pending(current) ? -ERESTARTSYS : 0;
 			cond_resched();
-		} else if (ret == -EFAULT && !nowait && faults++ < EVENT_FAULTS) {
+		} else if (ret == -EFAULT && faults++ < EVENT_FAULTS) {
 			ret = event_fault_in(to);
 		} else if (ret == -EAGAIN && !bytes && !nonblock && !nowait) {
 			ret = event_wait(ctx);

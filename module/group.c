@@ -2,12 +2,12 @@
 /*
  * Groups of operations: arm, re-arm and disarm timers with one lock round for many.
  *
- * A lock taken for each operation costs more than the operation. A group therefore keeps the lock of the
- * base that it touched last and lets go of it only for another base or at its end. At that moment, and not
- * after each operation, the base's hrtimer is brought into line.
+ * A lock taken for each operation costs more than the operation. A group therefore keeps the lock
+ * of the base that it touched last and lets go of it only for another base or at its end. At that
+ * moment, and not after each operation, the base's hrtimer is brought into line.
  *
- * The user serializes the calls that concern one timer (the module: by the context's lock). Between them
- * and a pass or a CPU's departure, the base's lock decides:
+ * The user serializes the calls that concern one timer (the module: by the context's lock). Between
+ * them and a pass or a CPU's departure, the base's lock decides:
  *
  *	CPU 0: disarm			CPU 1: pass, or departure to CPU 2
  *	cpu = timer->cpu (1)
@@ -18,8 +18,8 @@
  *	timer->cpu != cpu: try again with base 2
  *	or state is EXPIRED: too late, and expire() is through
  *
- * The loop ends because a timer moves only when a CPU goes down. (kunit: htwheel_timer, concurrent cases;
- * selftests: hotplug, stress.)
+ * The loop ends because a timer moves only when a CPU goes down. (kunit: htwheel_timer, concurrent
+ * cases; selftests: hotplug, stress.)
  */
 #include <linux/cpumask.h>
 #include <linux/smp.h>
@@ -42,26 +42,20 @@ static void group_release(struct htw_group *group)
 	spin_unlock(&base->lock);
 }
 
-/*
- * Hold @base, and no other. Its clock is taken forward as far as that needs no work, so that what is added
- * now is placed by today's clock (FAULTS B02).
- */
+/* Hold @base, and no other, its clock taken forward. */
 static void group_hold(struct htw_group *group, struct htw_base *base)
 {
-	u64 now_tick;
-
 	if (group->held == base)
 		return;
 	group_release(group);
 	spin_lock(&base->lock);
 	group->held = base;
-	now_tick = htw_tick_down(group->now_ns, group->engine->config.tick_shift);
-	base->queue->design->advance(base->queue, now_tick, 0, NULL, &base->counters.work);
+	htw_base_forward(base, group->now_ns);
 }
 
 /*
- * Hold the base that takes new timers: this CPU's. While this CPU is going down its base takes none; then
- * any other one, which has to be kicked when the group ends.
+ * Hold the base that takes new timers: this CPU's. While this CPU is going down its base takes
+ * none; then any other one, which has to be kicked when the group ends.
  */
 static struct htw_base *group_hold_home(struct htw_group *group)
 {
@@ -130,9 +124,9 @@ EXPORT_SYMBOL_IF_KUNIT(htw_group_end);
  * @deadline_ns: its deadline, at most KTIME_MAX
  *
  * Context: within a group; the caller serializes calls for this timer.
- * Return: true if it is queued; false if the deadline is not after the group's time. Then the timer is in
- * HTW_EXPIRED, expire() will not be called for it, and the caller deals with it. A deadline in the past thus
- * never reaches the hardware, however often somebody asks.
+ * Return: true if it is queued; false if the deadline is not after the group's time. Then the timer
+ * is in HTW_EXPIRED, expire() will not be called for it, and the caller deals with it. A deadline
+ * in the past thus never reaches the hardware, however often somebody asks.
  */
 bool htw_group_arm(struct htw_group *group, struct htw_timer *timer, u64 deadline_ns)
 {
@@ -154,8 +148,8 @@ EXPORT_SYMBOL_IF_KUNIT(htw_group_arm);
  * @timer: a timer that has been armed
  *
  * Context: within a group; the caller serializes calls for this timer.
- * Return: true if it is queued, and then it stays so until the group's next operation; false if it is in
- * HTW_EXPIRED, and then expire(), if it was called, has returned.
+ * Return: true if it is queued, and then it stays so until the group's next operation; false if it
+ * is in HTW_EXPIRED, and then expire(), if it was called, has returned.
  */
 bool htw_group_queued(struct htw_group *group, struct htw_timer *timer)
 {
@@ -193,8 +187,8 @@ EXPORT_SYMBOL_IF_KUNIT(htw_group_disarm);
  * @timer: a timer of which htw_group_queued() has just said that it is queued
  * @deadline_ns: the new deadline, at most KTIME_MAX
  *
- * A later deadline leaves it on its base, whose hrtimer is early enough. An earlier one takes it to this
- * CPU's, so that no other CPU has to be interrupted.
+ * A later deadline leaves it on its base, whose hrtimer is early enough. An earlier one takes it to
+ * this CPU's, so that no other CPU has to be interrupted.
  *
  * Context: within a group; the caller serializes calls for this timer.
  * Return: as htw_group_arm().

@@ -12,7 +12,8 @@ struct htw_engine;
 struct htw_timer;
 
 /**
- * struct htw_group - a run of operations that share one reading of the clock and, as long as they concern
+ * struct htw_group - a run of operations that share one reading of the clock and, as long as they
+ * concern
  *	the same base, one hold of its lock. Lives on the stack, between begin and end
  * @engine: the engine
  * @now_ns: the time of the group

@@ -2,9 +2,9 @@
 /*
  * CPU hotplug: a CPU that goes away hands its timers to one that stays.
  *
- * One multi-instance state serves every engine. Its teardown runs on the CPU that goes down, in the last
- * stage in which that CPU still takes interrupts and softirqs, and before the kernel moves hrtimers away
- * from it: so a base's hrtimer is never found on a CPU that is not its own.
+ * One multi-instance state serves every engine. Its teardown runs on the CPU that goes down, while
+ * that CPU still takes interrupts and softirqs, and before the kernel moves hrtimers away from it:
+ * so a base's hrtimer is never found on a CPU that is not its own.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
@@ -25,8 +25,8 @@ static int hotplug_online(unsigned int cpu, struct hlist_node *node)
 }
 
 /*
- * A base that takes timers, other than @base; NULL if there is none. The answer stays right: only a CPU's
- * departure changes it, and one is under way.
+ * A base that takes timers, other than @base; NULL if there is none. The answer stays right: only a
+ * CPU's departure changes it, and one is under way.
  */
 static struct htw_base *hotplug_heir(struct htw_engine *engine, struct htw_base *base)
 {
@@ -42,23 +42,23 @@ static struct htw_base *hotplug_heir(struct htw_engine *engine, struct htw_base 
 }
 
 /*
- * Also called for each CPU in turn when an engine ends, with empty queues; then the last has no heir and
- * needs none.
+ * Also called for each CPU in turn when an engine ends, with empty queues; then the last has no
+ * heir and needs none. Otherwise a CPU that has timers and no heir cannot go.
  */
 static int hotplug_offline(unsigned int cpu, struct hlist_node *node)
 {
 	struct htw_engine *engine = hlist_entry(node, struct htw_engine, cpuhp_node);
 	struct htw_base *base = per_cpu_ptr(engine->bases, cpu);
 	struct htw_base *heir = hotplug_heir(engine, base);
-	bool moved = false;
 
+	if (!heir && htw_base_busy(base))
+		return -EBUSY;
+	/* A kick for each chunk: its first timer may be due before the last one has been moved. */
 	while (htw_base_drain(base, heir, HTW_CHUNK_OPS)) {
-		moved = true;
+		htw_base_kick(heir);
 		cond_resched();
 	}
 	htw_base_stop(base);
-	if (moved)
-		htw_base_kick(heir);
 	return 0;
 }
 

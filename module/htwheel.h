@@ -5,10 +5,11 @@
  * Overview
  * ========
  *
- * A context (struct htw_ctx) is what one open() made. It owns timers (struct htw_timers: a pool, the ready
- * list, the books), which lie in the queues of the shared engine (struct htw_engine: a base for each CPU).
- * System calls work from the context down; a base's hrtimer works from below: it takes due timers out of the
- * queue and appends them to the ready list of their context, where read() finds them.
+ * A context (struct htw_ctx) is what one open() made. It owns timers (struct htw_timers: a pool,
+ * the ready list, the books), which lie in the queues of the shared engine (struct htw_engine: a
+ * base for each CPU). System calls work from the context down; a base's hrtimer works from below:
+ * it takes due timers out of the queue and appends them to the ready list of their context, where
+ * read() finds them.
  *
  * Dependencies point down, one file to a noun:
  *
@@ -20,23 +21,24 @@
  *
  *	htw_ctx.lock			mutex		one context; system calls
  *	  htw_engine.reserve_lock	mutex		sizes of queues
- *	  htw_base.lock			spin lock, bh	one CPU's queue; system calls and passes
+ *	  htw_base.lock			spin lock, bh	queue of a CPU; system calls and passes
  *	    htw_base.lock		nested		of the heir, only while a dead CPU is drained
  *	    htw_timers.ready_lock	spin lock, bh	ready list of one context
  *	  htw_timers.wait.lock		spin lock	the wait queue; never inside the two above
  *
  * Why so many:
  *
- * - ctx->lock keeps system calls on one context apart, so that a timer's name, its arms and its end have an
- *   order that the books can follow. It may sleep, since a pool has to grow. No user memory is touched with
- *   it held in a way that could fault in pages: a fault may take any time, and the mmap lock is outside.
- * - base->lock is taken in softirq. It is held for a chunk of operations or timers, and makes the step from
- *   "queued" to "expired, and in the ready list" one step for everybody else: a cancel comes before it or
- *   after it.
+ * - ctx->lock keeps system calls on one context apart, so that a timer's name, its arms and its end
+ *   have an order that the books can follow. It may sleep, since a pool has to grow. No user memory
+ *   is touched with it held in a way that could fault in pages: a fault may take any time, and the
+ *   mmap lock is outside.
+ * - base->lock is taken in softirq. It is held for a chunk of operations or timers, and makes the
+ *   step from "queued" to "expired, and in the ready list" one step for everybody else: a cancel
+ *   comes before it or after it.
  * - ready_lock exists because passes of several CPUs append to the ready list of one context.
- * - Readers are woken after base->lock and ready_lock are gone: what a wake-up runs (epoll, io_uring) is not
- *   ours. The context may be closed by then, so its memory waits for an RCU grace period, and a pass
- *   is an RCU read section.
+ * - Readers are woken after base->lock and ready_lock are gone: what a wake-up runs (epoll,
+ *   io_uring) is not ours. The context may be closed by then, so its memory waits for an RCU grace
+ *   period, and a pass is an RCU read section.
  *
  * What protects what
  * ==================
@@ -44,26 +46,26 @@
  *	htw_ctx.max_ceiling			constant after open
  *	htw_ctx.setup_done			ctx->lock
  *	htw_timers.engine			constant after open
- *	htw_timers.pool, .books, .max		ctx->lock
- *	htw_timers.ready, .nr_ready, .late	ready_lock; nr_ready is also read without it: a stale value
- *						makes poll or read look once more, or sleep until the
- *						wake-up that follows the store
+ *	htw_timers.pool, .books, .max, .late,	ctx->lock
+ *	 .wake_owed
+ *	htw_timers.ready, .nr_ready		ready_lock; nr_ready is also read without it: a
+ *						stale value makes poll or read look once more, or
+ *						sleep until the wake-up that follows the store
  *	htw_timers.wait				its own lock
  *	htw_chunk.owner, .number		constant after growth
  *	htw_timer.node, FREE			ctx->lock (free list)
  *	htw_timer.node, QUEUED			lock of the base of .cpu (queue)
  *	htw_timer.node, EXPIRED			ready_lock (ready list)
- *	htw_timer.deadline_ns, .user_data	ctx->lock; passes read them, after the lock of the base was
- *						handed to them by the arm
+ *	htw_timer.deadline_ns, .user_data	ctx->lock
  *	htw_timer.fired_ns			written before the timer enters the ready list
  *	htw_timer.generation			ctx->lock
  *	htw_timer.state, QUEUED -> EXPIRED	lock of the base of .cpu
  *	htw_timer.state, all other steps	ctx->lock, and lock of the base of .cpu if QUEUED
- *	htw_timer.cpu				lock of the base that it names; read without it to find the
- *						lock, then again under it
+ *	htw_timer.cpu				lock of the base that it names; read without it to
+ *						find the lock, then again under it
  *	htw_base.engine, .cpu, .queue		constant after creation
  *	htw_base.*queue, all other fields	base->lock
- *	htw_base.timer				started on its own CPU; the hrtimer code has its own lock
+ *	htw_base.timer				started on its own CPU; hrtimers have their own lock
  *	htw_engine.reserved			reserve_lock
  *	htw_engine, other fields		constant after creation
  */
@@ -84,7 +86,7 @@
 #define HTW_MAX_BATCH		(1U << 20)
 #define HTW_MAX_STRIDE		4096U
 
-/* The largest value of the module parameter max_timers; keeps indices and counters within 32 bits. */
+/* The largest value of the module parameter max_timers; indices and counters stay within 32 bits. */
 #define HTW_MAX_TIMERS		(1U << 30)
 
 /**

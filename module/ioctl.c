@@ -80,14 +80,14 @@ static unsigned int batch_read(struct batch *batch, unsigned int nr)
 
 static bool op_writable(struct htwheel_op __user *to, const struct htwheel_op *op)
 {
-	return !put_user(op->result, &to->result) && !put_user(op->reserved, &to->reserved);
+	return !put_user(op->opcode, &to->opcode) && !put_user(op->reserved, &to->reserved);
 }
 
 /*
- * Find out whether the results can be written, *before* anything is done: a timer whose name cannot be told
- * would be armed for nobody. Touches each page of the array, near the start and the end of an operation; of
- * the two fields that it writes, one is the module's (result), the other gets back the value that was read.
- * Returns how many of the operations have a place to be written to.
+ * Find out whether the results can be written, *before* anything is done: a timer whose name cannot
+ * be told would be armed for nobody. Touches each page of the array, at the very start and end of
+ * an operation, with the values that were read there. Returns how many of the operations have a
+ * place to be written to.
  */
 static unsigned int batch_probe(struct batch *batch, unsigned int nr)
 {
@@ -109,8 +109,8 @@ static unsigned int batch_probe(struct batch *batch, unsigned int nr)
 }
 
 /*
- * Write the operations back. Fails only if another thread takes the memory away during the call; the
- * operations have been done then all the same, and are counted.
+ * Write the operations back. Fails only if another thread takes the memory away during the call;
+ * the operations have been done then all the same, and are counted.
  */
 static int batch_write(struct batch *batch)
 {
@@ -120,7 +120,8 @@ static int batch_write(struct batch *batch)
 		return copy_to_user(batch_user(batch, 0), batch->buffer,
 				    batch->nr * sizeof(struct htwheel_op)) ? -EFAULT : 0;
 	for (i = 0; i < batch->nr; i++) {
-		if (copy_to_user(batch_user(batch, i), &batch->buffer[i], sizeof(struct htwheel_op)))
+		if (copy_to_user(batch_user(batch, i), &batch->buffer[i],
+				 sizeof(struct htwheel_op)))
 			return -EFAULT;
 	}
 	return 0;
@@ -153,8 +154,8 @@ static int batch_run(struct htw_ctx *ctx, struct batch *batch, struct htwheel_su
 	return batch->nr < nr ? -EFAULT : err;
 }
 
-static int submit_parts(struct htw_ctx *ctx, struct htwheel_submit *submit, struct htwheel_op *buffer,
-			unsigned int room)
+static int submit_parts(struct htw_ctx *ctx, struct htwheel_submit *submit,
+			struct htwheel_op *buffer, unsigned int room)
 {
 	struct batch batch = { .ops = submit->ops, .stride = submit->stride, .buffer = buffer };
 	unsigned int nr;
@@ -166,8 +167,9 @@ static int submit_parts(struct htw_ctx *ctx, struct htwheel_submit *submit, stru
 			return -EINTR;
 		nr = min(submit->nr - submit->done, room);
 		err = batch_run(ctx, &batch, submit, nr);
+		/* What has been done must not be done again by a restarted system call. */
 		if (err)
-			return err;
+			return err == -ERESTARTSYS && submit->done ? -EINTR : err;
 		batch.ops += (u64)nr * batch.stride;
 		cond_resched();
 	}
@@ -183,7 +185,9 @@ static int submit_check(const struct htwheel_submit *submit)
 	if (submit->stride < sizeof(struct htwheel_op) || submit->stride > HTW_MAX_STRIDE ||
 	    submit->stride % 8)
 		return -EINVAL;
-	if (check_add_overflow(submit->ops, (u64)submit->nr * submit->stride, &end))
+	/* Beyond the address space; on 32 bits, a pointer would silently lose its upper half. */
+	if (check_add_overflow(submit->ops, (u64)submit->nr * submit->stride, &end) ||
+	    end > ULONG_MAX)
 		return -EFAULT;
 	return 0;
 }
@@ -203,9 +207,10 @@ static int ioctl_submit(struct htw_ctx *ctx, void *argument)
 	if (submit->nr <= IOCTL_STACK_OPS)
 		return submit_parts(ctx, submit, few, IOCTL_STACK_OPS);
 
-	buffer = kmalloc_array(HTW_CHUNK_OPS, sizeof(*buffer), GFP_KERNEL_ACCOUNT);
+	buffer = kmalloc_array(HTW_CHUNK_OPS, sizeof(*buffer), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	/* Who is at his limit of memory must still be able to cancel (I10). */
 	if (!buffer)
-		return -ENOMEM;
+		return submit_parts(ctx, submit, few, IOCTL_STACK_OPS);
 	err = submit_parts(ctx, submit, buffer, HTW_CHUNK_OPS);
 	kfree(buffer);
 	return err;

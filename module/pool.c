@@ -5,10 +5,10 @@
  * So an arm below the highest count that the context has had never fails for memory (I10), costs no
  * allocation, and finds its cache line warm: the timer that was freed last is used first.
  *
- * Names. A timer's name is generation << 32 | index. The index leads to the timer without a search; the
- * generation, which goes up each time the timer is freed, tells a stale name from a good one. A timer whose
- * generation would wrap is retired, so a name is never given twice (FAULTS B28, B59). That costs 64 bytes for
- * every 2^32 arms that went through one timer.
+ * Names. A timer's name is generation << 32 | index. The index leads to the timer without a search;
+ * the generation, which goes up each time the timer is freed, tells a stale name from a good one. A
+ * timer whose generation would wrap is retired, so a name is never given twice (FAULTS B28, B59).
+ * That costs 64 bytes for every 2^32 arms that went through one timer.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -23,6 +23,12 @@
 #define POOL_FIRST_GENERATION	((u32)(HTW_COUNTER_START) + 1)
 
 #define POOL_FIRST_TABLE	16U
+
+/*
+ * Charged to the caller. Fails rather than have somebody killed for it, and silently: the arm that
+ * gets no timer says so.
+ */
+#define POOL_GFP		(GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL)
 
 static_assert(sizeof(struct htw_chunk) == HTW_CHUNK_BYTES);
 static_assert(offsetof(struct htw_chunk, timer) == sizeof(struct htw_timer));
@@ -108,7 +114,8 @@ static void pool_push_free(struct htw_pool *pool, struct htw_timer *timer)
  * @pool: the pool
  *
  * Context: the owner's lock.
- * Return: a timer that is in no list and whose state the caller sets; NULL if none is free: grow the pool.
+ * Return: a timer that is in no list and whose state the caller sets; NULL if none is free: grow
+ * the pool.
  */
 struct htw_timer *htw_pool_get(struct htw_pool *pool)
 {
@@ -150,7 +157,7 @@ static int pool_grow_table(struct htw_pool *pool)
 
 	if (pool->nr_chunks < pool->table_size)
 		return 0;
-	chunks = kvmalloc_array(size, sizeof(*chunks), GFP_KERNEL_ACCOUNT);
+	chunks = kvmalloc_array(size, sizeof(*chunks), POOL_GFP);
 	if (!chunks)
 		return -ENOMEM;
 	if (pool->nr_chunks)
@@ -180,8 +187,7 @@ int htw_pool_grow(struct htw_pool *pool)
 	if (err)
 		return err;
 	/* Zeroed: no timer starts with what another user of the page left. */
-	chunk = (void *)__get_free_pages(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN,
-					 get_order(HTW_CHUNK_BYTES));
+	chunk = (void *)__get_free_pages(POOL_GFP | __GFP_ZERO, get_order(HTW_CHUNK_BYTES));
 	if (!chunk)
 		return -ENOMEM;
 	chunk->owner = pool->owner;

@@ -16,11 +16,8 @@ static void stats_read_timers(struct htw_timers *timers, struct htwheel_stats *s
 	stats->pending = timers->pool.live;
 	stats->peak = timers->pool.peak;
 	stats->pool_bytes = htw_pool_bytes(&timers->pool);
-
-	spin_lock_bh(&timers->ready_lock);
-	stats->expired = timers->nr_ready;
+	stats->expired = READ_ONCE(timers->nr_ready);
 	memcpy(stats->late, timers->late, sizeof(stats->late));
-	spin_unlock_bh(&timers->ready_lock);
 }
 
 static void stats_read_engine(struct htw_engine *engine, struct htwheel_stats *stats)
@@ -45,14 +42,14 @@ static void stats_read_engine(struct htw_engine *engine, struct htwheel_stats *s
  * @stats: in and out
  *
  * Context: task; may sleep.
- * Return: 0, -EINVAL, -EINTR.
+ * Return: 0, -EINVAL, -ERESTARTSYS.
  */
 int htw_stats_read(struct htw_ctx *ctx, struct htwheel_stats *stats)
 {
 	if (stats->flags)
 		return -EINVAL;
 	if (mutex_lock_interruptible(&ctx->lock))
-		return -EINTR;
+		return -ERESTARTSYS;
 	stats_read_timers(&ctx->timers, stats);
 	mutex_unlock(&ctx->lock);
 	stats_read_engine(ctx->timers.engine, stats);

@@ -21,9 +21,10 @@
  *
  * (kunit: htwheel_timer. selftests: cancel, rearm.)
  *
- * The owner's lock serializes everything here but the arrow from QUEUED to EXPIRED, which a pass takes under
- * the base's lock, and the ready lock inside it. So after htw_group_queued() has answered, the answer
- * stands: "queued" because its base's lock is held, "expired" because only the owner can change that.
+ * The owner's lock serializes everything here but the arrow from QUEUED to EXPIRED, which a pass
+ * takes under the base's lock, and the ready lock inside it. So after htw_group_queued() has
+ * answered, the answer stands: "queued" because its base's lock is held, "expired" because only the
+ * owner can change that.
  */
 #include <linux/bitops.h>
 #include <linux/kernel.h>
@@ -48,7 +49,6 @@ static void ready_push(struct htw_timers *timers, struct htw_timer *timer)
 	lockdep_assert_held(&timers->ready_lock);
 	list_add_tail(&timer->node.link, &timers->ready);
 	WRITE_ONCE(timers->nr_ready, timers->nr_ready + 1);
-	timers->late[late_bin(timer->fired_ns - timer->deadline_ns)]++;
 }
 
 static void ready_remove(struct htw_timers *timers, struct htw_timer *timer)
@@ -67,8 +67,8 @@ static void ready_withdraw(struct htw_timers *timers, struct htw_timer *timer)
 }
 
 /*
- * Queue a timer, or make it ready at once if its deadline has passed. The caller owes the readers a
- * htw_timers_wake() in the end; it is not done here because wake-ups do not belong under a base's lock.
+ * A timer that could not be queued, since its deadline has passed, is ready at once. Its readers
+ * are woken by htw_timers_flush(), since wake-ups do not belong under a base's lock.
  */
 static void timer_settle(struct htw_timers *timers, struct htw_timer *timer, bool queued)
 {
@@ -77,6 +77,7 @@ static void timer_settle(struct htw_timers *timers, struct htw_timer *timer, boo
 	spin_lock_bh(&timers->ready_lock);
 	ready_push(timers, timer);
 	spin_unlock_bh(&timers->ready_lock);
+	timers->wake_owed = true;
 }
 
 /**
@@ -87,11 +88,12 @@ static void timer_settle(struct htw_timers *timers, struct htw_timer *timer, boo
  * @user_data: for the event
  * @id: receives the name
  *
- * Context: in a group, the owner's lock held. Does not allocate: call htw_timers_reserve() before the group.
+ * Context: in a group, the owner's lock held. Does not allocate: call htw_timers_reserve() before
+ * the group.
  * Return: 0, -ENOSPC at the limit, -ENOMEM if the pool has no free timer.
  */
-int htw_timer_arm(struct htw_timers *timers, struct htw_group *group, u64 deadline_ns, u64 user_data,
-		  u64 *id)
+int htw_timer_arm(struct htw_timers *timers, struct htw_group *group, u64 deadline_ns,
+		  u64 user_data, u64 *id)
 {
 	struct htw_timer *timer;
 
@@ -136,6 +138,10 @@ int htw_timer_rearm(struct htw_timers *timers, struct htw_group *group, u64 id, 
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_timer_rearm);
 
+/*
+ * Of a queued timer only: the group's time may lie before that of the pass which has just let
+ * another one expire, and what has expired has nothing left.
+ */
 static u64 timer_left_ns(const struct htw_timer *timer, const struct htw_group *group)
 {
 	return timer->deadline_ns > group->now_ns ? timer->deadline_ns - group->now_ns : 0;
@@ -158,10 +164,11 @@ int htw_timer_cancel(struct htw_timers *timers, struct htw_group *group, u64 id,
 
 	if (!timer)
 		return -ENOENT;
-	*left_ns = timer_left_ns(timer, group);
 	if (htw_group_queued(group, timer)) {
+		*left_ns = timer_left_ns(timer, group);
 		htw_group_disarm(group, timer);
 	} else {
+		*left_ns = 0;
 		ready_withdraw(timers, timer);
 		result = HTWHEEL_RES_FIRED;
 	}
@@ -187,8 +194,12 @@ int htw_timer_query(struct htw_timers *timers, struct htw_group *group, u64 id, 
 
 	if (!timer)
 		return -ENOENT;
-	*left_ns = timer_left_ns(timer, group);
-	return htw_group_queued(group, timer) ? 0 : HTWHEEL_RES_FIRED;
+	if (htw_group_queued(group, timer)) {
+		*left_ns = timer_left_ns(timer, group);
+		return 0;
+	}
+	*left_ns = 0;
+	return HTWHEEL_RES_FIRED;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_timer_query);
 
@@ -198,9 +209,21 @@ static struct htw_timers *node_timers(struct htw_node *node)
 	return htw_pool_owner(container_of(node, struct htw_timer, node));
 }
 
+/* Contexts may take turns in a slot; each is woken once a chunk. */
+static void pass_will_wake(struct htw_pass *pass, struct htw_timers *timers)
+{
+	unsigned int i;
+
+	for (i = pass->nr_wake; i--; ) {
+		if (pass->wake[i] == timers)
+			return;
+	}
+	pass->wake[pass->nr_wake++] = timers;
+}
+
 /*
- * Take over what a pass found due. The timers of one owner that follow each other share a hold of its lock;
- * so do not let go before another one's comes.
+ * Take over what a pass found due. The timers of one owner that follow each other share a hold of
+ * its lock; so do not let go before another one's comes.
  */
 static void timer_expire(struct htw_pass *pass, struct list_head *due)
 {
@@ -214,7 +237,7 @@ static void timer_expire(struct htw_pass *pass, struct list_head *due)
 			if (timers)
 				spin_unlock(&timers->ready_lock);
 			timers = owner;
-			pass->wake[pass->nr_wake++] = timers;
+			pass_will_wake(pass, timers);
 			spin_lock(&timers->ready_lock);
 		}
 		list_del(&node->link);
@@ -244,19 +267,36 @@ EXPORT_SYMBOL_IF_KUNIT(htw_timer_engine_ops);
  * htw_timers_wake() - wake who waits, if there is something to read
  * @timers: whose
  *
- * Context: any but hard interrupts, no lock of a base held. @timers may have been destroyed, but its memory
- * must still be there: within an RCU read section, or by the owner.
+ * Context: any but hard interrupts, no lock of a base held. @timers may have been destroyed, but
+ * its memory must still be there: within an RCU read section, or by the owner.
  */
 void htw_timers_wake(struct htw_timers *timers)
 {
 	/*
-	 * Readers look at nr_ready after they have queued themselves, under the wait queue's lock; wake_up
-	 * takes that lock after nr_ready was raised. So one of the two sees the other. A nr_ready that has
-	 * fallen to 0 again means that somebody has read already.
+	 * Readers look at nr_ready after they have queued themselves, under the wait queue's lock;
+	 * wake_up takes that lock after nr_ready was raised. So one of the two sees the other. A
+	 * nr_ready that has fallen to 0 again means that somebody has read already.
 	 */
 	if (READ_ONCE(timers->nr_ready))
 		wake_up_interruptible_poll(&timers->wait, EPOLLIN | EPOLLRDNORM);
 }
+
+/**
+ * htw_timers_flush() - wake who waits, if a group has made something ready
+ * @timers: whose
+ *
+ * Only then: an edge-triggered poller would take each wake-up for news.
+ *
+ * Context: task, the owner's lock held, after the group.
+ */
+void htw_timers_flush(struct htw_timers *timers)
+{
+	if (!timers->wake_owed)
+		return;
+	timers->wake_owed = false;
+	htw_timers_wake(timers);
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_timers_flush);
 
 /**
  * htw_timer_peek() - the first events that wait, left where they are
@@ -264,7 +304,8 @@ void htw_timers_wake(struct htw_timers *timers)
  * @out: receives the timers
  * @max: room in @out
  *
- * Nobody but the owner takes timers out of the ready list, so they stay until the owner does something.
+ * Nobody but the owner takes timers out of the ready list, so they stay until the owner does
+ * something.
  *
  * Context: task, the owner's lock held.
  * Return: how many.
@@ -301,8 +342,10 @@ void htw_timer_deliver(struct htw_timers *timers, struct htw_timer **done, unsig
 	for (i = 0; i < nr; i++)
 		ready_remove(timers, done[i]);
 	spin_unlock_bh(&timers->ready_lock);
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
+		timers->late[late_bin(done[i]->fired_ns - done[i]->deadline_ns)]++;
 		htw_pool_put(&timers->pool, done[i]);
+	}
 	timers->books.fired += nr;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_timer_deliver);
@@ -369,8 +412,8 @@ static void timers_disarm(struct htw_timers *timers, struct htw_timer *timer, un
 
 /**
  * htw_timers_destroy() - end all timers and free their memory
- * @timers: the set. The struct itself has to stay until an RCU grace period has passed: a pass may be about
- *	to wake those who waited for it
+ * @timers: the set. The struct itself has to stay until an RCU grace period has passed: a pass may
+ *	be about to wake those who waited for it
  *
  * Context: task, nobody else uses @timers; may sleep.
  */

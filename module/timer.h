@@ -37,11 +37,12 @@ struct htw_books {
  * @pool: where they come from
  * @books: what became of them
  * @max: how many there may be at once
- * @ready_lock: protects @ready, @nr_ready and @late; inside a base's lock
- * @ready: expired timers, in the order in which they expired; an event waits in its own timer, so there is
- *	no queue that could overflow
+ * @late: lateness of the delivered events, as in struct htwheel_stats
+ * @wake_owed: a group has made something ready, and nobody has been woken yet
+ * @ready_lock: protects @ready and @nr_ready; inside a base's lock
+ * @ready: expired timers, in the order in which they expired; an event waits in its own timer, so
+ *	there is no queue that could overflow
  * @nr_ready: timers in @ready; also read without the lock, as a hint that says "try"
- * @late: lateness histogram, as in struct htwheel_stats
  * @wait: who waits for @nr_ready
  */
 struct htw_timers {
@@ -49,11 +50,12 @@ struct htw_timers {
 	struct htw_pool		pool;
 	struct htw_books	books;
 	u64			max;
+	u64			late[HTWHEEL_LATE_BINS];
+	bool			wake_owed;
 
 	spinlock_t		ready_lock;
 	struct list_head	ready;
 	unsigned int		nr_ready;
-	u64			late[HTWHEEL_LATE_BINS];
 	wait_queue_head_t	wait;
 };
 
@@ -63,8 +65,8 @@ void htw_timers_init(struct htw_timers *timers, struct htw_engine *engine, u64 m
 void htw_timers_destroy(struct htw_timers *timers);
 int htw_timers_reserve(struct htw_timers *timers, u64 nr);
 
-int htw_timer_arm(struct htw_timers *timers, struct htw_group *group, u64 deadline_ns, u64 user_data,
-		  u64 *id);
+int htw_timer_arm(struct htw_timers *timers, struct htw_group *group, u64 deadline_ns,
+		  u64 user_data, u64 *id);
 int htw_timer_rearm(struct htw_timers *timers, struct htw_group *group, u64 id, u64 deadline_ns);
 int htw_timer_cancel(struct htw_timers *timers, struct htw_group *group, u64 id, u64 *left_ns);
 int htw_timer_query(struct htw_timers *timers, struct htw_group *group, u64 id, u64 *left_ns);
@@ -72,5 +74,6 @@ int htw_timer_query(struct htw_timers *timers, struct htw_group *group, u64 id, 
 unsigned int htw_timer_peek(struct htw_timers *timers, struct htw_timer **out, unsigned int max);
 void htw_timer_deliver(struct htw_timers *timers, struct htw_timer **done, unsigned int nr);
 void htw_timers_wake(struct htw_timers *timers);
+void htw_timers_flush(struct htw_timers *timers);
 
 #endif /* HTW_TIMER_H */

@@ -2,9 +2,9 @@
 /*
  * htwheelctl demo: the main job, on real time, with books of its own.
  *
- * Arms a million timers in batches, re-arms a tenth and cancels a tenth while they run, receives the rest
- * through epoll and read, and decides from what it armed and what it received, and from nothing that the
- * module says about itself, whether any was lost, came twice, or came early.
+ * Arms a million timers in batches, re-arms a tenth and cancels a tenth while they run, receives
+ * the rest through epoll and read, and decides from what it armed and what it received, and from
+ * nothing that the module says about itself, whether any was lost, came twice, or came early.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -2,25 +2,25 @@
 /*
  * The binary min-heap, indexed: the baseline that every other design is compared with.
  *
- * An array in which entry i is not later than its children 2i + 1 and 2i + 2, so that the earliest is
- * entry 0. Each node knows its index, so that one which is deleted leaves at once: the last entry takes its
- * place and moves up or down until the order holds again. Add, delete and hand-out cost log2(n) steps; the
- * next expiry is a look at entry 0, and is exact.
+ * An array in which entry i is not later than its children 2i + 1 and 2i + 2, so that the earliest
+ * is entry 0. Each node knows its index, so that one which is deleted leaves at once: the last
+ * entry takes its place and moves up or down until the order holds again. Add, delete and hand-out
+ * cost log2(n) steps; the next expiry is a look at entry 0, and is exact.
  *
- * The order is by (tick, sequence number), so equal ticks leave in the order of arrival. Keys lie in the
- * array, not in the nodes: comparing entries then touches a small, dense piece of memory instead of a cache
- * line for each timer, which is what makes an array heap hard to beat below some 100,000 timers. (Each step
- * does store the new index in the node that it moves.)
+ * The order is by (tick, sequence number), so equal ticks leave in the order of arrival. Keys lie
+ * in the array, not in the nodes: comparing entries then touches a small, dense piece of memory
+ * instead of a cache line for each timer, which is what makes an array heap hard to beat below some
+ * 100,000 timers. (Each step does store the new index in the node that it moves.)
  *
- * Example. Ticks 3, 5, 4, 9, 6 are the array [3 5 4 9 6]. Deleting 3 puts 6 on top: [6 5 4 9]; its smaller
- * child is 4, so they change places: [4 5 6 9].
+ * Example. Ticks 3, 5, 4, 9, 6 are the array [3 5 4 9 6]. Deleting 3 puts 6 on top: [6 5 4 9]; its
+ * smaller child is 4, so they change places: [4 5 6 9].
  *
- * The array grows without being moved: it is a list of segments, each twice as long as the one before, that
- * reserve() allocates. Entry i is in segment k, where k is the position of the highest bit of
- * (i >> HEAP_SHIFT) + 1; the segments below hold ((1 << k) - 1) << HEAP_SHIFT entries.
+ * The array grows without being moved: it is a list of segments, each twice as long as the one
+ * before, that reserve() allocates. Entry i is in segment k, where k is the position of the highest
+ * bit of (i >> HEAP_SHIFT) + 1; the segments below hold ((1 << k) - 1) << HEAP_SHIFT entries.
  *
- * Sources: J. W. J. Williams, "Algorithm 232: Heapsort", CACM 1964; deletion by index as in libevent's
- * and Go's timer heaps.
+ * Sources: J. W. J. Williams, "Algorithm 232: Heapsort", CACM 1964; deletion by index as in
+ * libevent's and Go's timer heaps.
  */
 #include <linux/bitops.h>
 #include <linux/list.h>
@@ -30,9 +30,12 @@
 
 #include "designs.h"
 
-/* The first segment has 1024 entries; 23 segments hold 2^33 of them, more than there can be timers. */
+/*
+ * The first segment has 1024 entries, the last 2^26: 1.6 GB, and twice that the kernel does not give
+ * in one piece. All hold 2^27 - 1024 entries.
+ */
 #define HEAP_SHIFT		10
-#define HEAP_SEGMENTS		23
+#define HEAP_SEGMENTS		17
 
 /**
  * struct heap_entry - an element of the array
@@ -76,7 +79,7 @@ static struct heap_entry *heap_at(const struct htw_heap *heap, u64 index)
 	return &heap->segment[segment][index - heap_base(segment)];
 }
 
-/* Equal ticks: by arrival. The difference is right as long as 2^63 arrivals do not lie between two nodes. */
+/* Equal ticks: by arrival. Right as long as there are not 2^63 arrivals between two nodes. */
 static bool heap_before(const struct heap_entry *a, const struct heap_entry *b)
 {
 	if (a->tick != b->tick)
@@ -258,7 +261,7 @@ static struct htw_queue *heap_create(unsigned int tick_bits, u64 clock_tick, int
 {
 	struct htw_heap *heap;
 
-	heap = kvzalloc_node(sizeof(*heap), GFP_KERNEL_ACCOUNT, numa);
+	heap = kvzalloc_node(sizeof(*heap), GFP_KERNEL, numa);
 	if (!heap)
 		return NULL;
 	heap->queue.design = &htw_heap_design;

@@ -3,29 +3,31 @@
  * The contract of a queue design: an ordered set of timers, keyed by tick.
  *
  * Pure code. A design takes no lock, reads no clock and allocates nothing while it adds, deletes or
- * advances: the caller (a base of the engine) serializes every call on one queue, passes the time in,
- * and reserves room beforehand. So the same files build in the kernel and in userspace, where the
- * sanitizers, fuzzers and model checkers run them. They may include list, bitmap, rbtree and allocation
- * headers of <linux/...> and nothing else.
+ * advances: the caller (a base of the engine) serializes every call on one queue, passes the time
+ * in, and reserves room beforehand. So the same files build in the kernel and in userspace, where
+ * the sanitizers, fuzzers and model checkers run them. They may include list, bitmap, rbtree and
+ * allocation headers of <linux/...> and nothing else.
  *
- * Time. A tick is a number from 0 to HTW_TICK_MAX. The queue keeps a clock, which only the advance()
- * call moves, and only forward. When advance(now) comes back saying that nothing more is to do, every
- * node whose tick is at or before now has been handed out, and the clock stands at now or later.
+ * Time. A tick is a number from 0 to HTW_TICK_MAX. The queue keeps a clock, which only the
+ * advance() call moves, and only forward. When advance(now) comes back saying that nothing more is
+ * to do, every node whose tick is at or before now has been handed out, and the clock stands at now
+ * or later.
  *
  * Rules for every design (each a test in kunit/ and selftests/queue/):
  *
- * - A node is handed out only when now has reached its tick, unless the design is not exact, and then
- *   later, never earlier.
- * - A node with a tick at or before the clock is legal. It is due at once: next() returns a tick that is
- *   at or before the clock, and the next advance() hands it out.
- * - next() never lies behind the earliest tick in the queue. It may lie before it (the wheel wants to move
- *   timers down, or the earliest timer was deleted). It is HTW_TICK_NONE exactly if the queue is empty.
- * - advance() does at most budget units of work, a unit being one node handed out or moved, and can be
- *   called again with the same now to go on. It may use what is left of the budget to move nodes ahead of
- *   time. It may then be called with another now, and nodes may be
- *   added and deleted in between. With a budget of 0 it moves the clock as far as that takes no work:
- *   the engine does this before it adds to a queue that has idled, so that the new node is placed by
- *   today's clock and not by that of the last pass.
+ * - A node is handed out only when now has reached its tick, unless the design is not exact, and
+ *   then later, never earlier.
+ * - A node with a tick at or before the clock is legal. It is due at once: next() returns a tick
+ *   that is at or before the clock, and the next advance() hands it out.
+ * - next() never lies behind the earliest tick in the queue. It may lie before it (the wheel wants
+ *   to move timers down, or the earliest timer was deleted). It is HTW_TICK_NONE exactly if the
+ *   queue is empty.
+ * - advance() does at most budget units of work, a unit being one node handed out or moved, and can
+ *   be called again with the same now to go on. It may use what is left of the budget to move nodes
+ *   ahead of time. It may then be called with another now, and nodes may be added and deleted in
+ *   between. With a budget of 0 it moves the clock as far as that takes no work: the engine does
+ *   this before it adds to a queue that has idled, so that the new node is placed by today's clock
+ *   and not by that of the last pass.
  * - Feeding a now that lies before the clock is harmless: nothing moves.
  */
 #ifndef HTW_QUEUE_H
@@ -39,8 +41,8 @@
 #define HTW_TICK_MAX	(U64_MAX - 1)
 
 /*
- * Where internal counters start. A test build starts them just below the wrap of 32 bits, so that the
- * suites cross it (FAULTS B40, B59).
+ * Where internal counters start. A test build starts them just below the wrap of 32 bits, so that
+ * the suites cross it (FAULTS B40, B59).
  */
 #ifndef HTW_COUNTER_START
 #define HTW_COUNTER_START	0
@@ -90,8 +92,8 @@ struct htw_work {
 
 /**
  * struct htw_place - where a node sits, for pictures and checks
- * @level: level of the wheel, or depth in the heap; HTW_LEVEL_MOVING for a node that a pass has taken
- *	out of its slot and not yet put into the next
+ * @level: level of the wheel, or depth in the heap; HTW_LEVEL_MOVING for a node that a pass has
+ *	taken out of its slot and not yet put into the next
  * @slot: slot of the level, or index in the array
  */
 struct htw_place {
@@ -128,12 +130,12 @@ struct htw_geometry {
  * @add: put @node in; true if next() is earlier than it was before
  * @del: take @node out
  * @next: the tick to advance to next, or HTW_TICK_NONE
- * @advance: hand out, at the tail of @due, the nodes that are due at @now, in the order of their ticks;
- *	true if work is left that @budget did not allow. @due may be NULL if @budget is 0.
- * @take: move up to @max nodes, in any order, to the tail of @out and say how many; the clock stays.
- *	For the CPU that goes away.
- * @check: walk the whole structure and prove its invariants; 0, or the number of the line that found
- *	one broken. For tests; takes as long as it takes.
+ * @advance: hand out, at the tail of @due, the nodes that are due at @now, in the order of their
+ *	ticks; true if work is left that @budget did not allow. @due may be NULL if @budget is 0.
+ * @take: move up to @max nodes, in any order, to the tail of @out and say how many; the clock
+ *	stays. For the CPU that goes away.
+ * @check: walk the whole structure and prove its invariants; 0, or the number of the line that
+ *	found one broken. For tests; takes as long as it takes.
  * @place: where @node, which must be queued, sits
  * @geometry: the shape
  */

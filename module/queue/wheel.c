@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The radix wheel: exact, covers every 64-bit tick, clamps nothing, and moves timers down ahead of time.
+ * The radix wheel: exact, covers every 64-bit tick, clamps nothing, and moves timers down ahead of
+ * time.
  *
- * Cut time into slots of 64^n ticks, for each level n from 0. Call the number of the slot in which a tick
- * lies on a level its number there: tick >> 6n. Sixty-four slots of a level make one slot of the next. Each
- * level keeps two such windows of 64 slots: the one that the clock is in, and the one that follows. A timer
- * goes to *the lowest level of which one of the two windows holds its tick*:
+ * Cut time into slots of 64^n ticks, for each level n from 0. Call the number of the slot in which
+ * a tick lies on a level its number there: tick >> 6n. Sixty-four slots of a level make one slot of
+ * the next. Each level keeps two such windows of 64 slots: the one that the clock is in, and the
+ * one that follows. A timer goes to *the lowest level of which one of the two windows holds its
+ * tick*:
  *
  *	level	slot covers	level reaches	at a tick of 2^19 ns: slot	reach, at least
  *	0	1 tick		64..127 ticks	0.52 ms				33.6 ms
@@ -17,37 +19,42 @@
  *	6	2^36				417 days			73 years
  *	7	2^42				73 years			all of 64 bits of ns
  *
- * Example. The clock is at 1000; on level 1 that is number 15 (960 to 1023), so level 0 holds the ticks of the
- * numbers 15 and 16: up to 1087. Tick 1030 goes to level 0 at once. Tick 1200 has number 18 on level 1 and
- * goes there. When the clock enters number 17, at 1088, number 18 comes into reach of level 0: from now on
- * the pass may move 1200 down, and it must have done so when the clock enters 18, at 1152. At 1200 the timer
- * is handed out.
+ * Example. The clock is at 1000; on level 1 that is number 15 (960 to 1023), so level 0 holds the
+ * ticks of the numbers 15 and 16: up to 1087. Tick 1030 goes to level 0 at once. Tick 1200 has
+ * number 18 on level 1 and goes there. When the clock enters number 17, at 1088, number 18 comes
+ * into reach of level 0: from now on the pass may move 1200 down, and it must have done so when the
+ * clock enters 18, at 1152. At 1200 the timer is handed out.
  *
- * Why two windows. With one, as in the wheels that this one descends from, all timers of a slot become movable
- * at the moment when the first of them may be due. A million timers over 10 s put some 200,000 into one slot
- * of level 2; whoever is due while those are moved waits for 20 ms and more. With two, the moves have the
- * whole length of a slot (2.15 s on level 2) before anybody waits for them: each pass does a few when it has
- * handed out what is due. Only if they are not done in time does the pass have to finish them first.
+ * Why two windows. With one, as in the wheels that this one descends from, all timers of a slot
+ * become movable at the moment when the first of them may be due. A million timers over 10 s put
+ * some 200,000 into one slot of level 2; whoever is due while those are moved waits for 20 ms and
+ * more. With two, the moves have the whole length of a slot (2.15 s on level 2) before anybody
+ * waits for them: each pass does a few when it has handed out what is due. Only if they are not
+ * done in time does the pass have to finish them first.
  *
  * What follows from the placing:
  *
- * - The timers in the slots of a level are all earlier than those of the next level, and within a level the
- *   slots come in the order of time, the clock's window first. So the first slot of a level is a
- *   find-first-set or two, and the next expiry is the earliest of the levels' next events.
+ * - The timers in the slots of a level are all earlier than those of the next level, and within a
+ *   level the slots come in the order of time, the clock's window first. So the first slot of a
+ *   level is a find-first-set or two, and the next expiry is the earliest of the levels' next
+ *   events.
  * - A timer moves at most once for each level, and leaves level 0 at its very tick.
  * - The top level holds every tick, so nothing has to be clamped or re-queued at a horizon.
- * - Between two events the clock may be set freely without touching a timer. That makes a long idle free.
+ * - Between two events the clock may be set freely without touching a timer. That makes a long idle
+ *   free.
  *
- * An event of a level is the moment when its first slot comes into reach of the level below (for level 0: when
- * it is due). So a timer alone on a high level wakes the CPU once for each level that it passes. Slots in reach
- * are emptied into the level's moving list; its last moment, the start of that slot, is an event as well.
+ * An event of a level is the moment when its first slot comes into reach of the level below (for
+ * level 0: when it is due). So a timer alone on a high level wakes the CPU once for each level that
+ * it passes. Slots in reach are emptied into the level's moving list; its last moment, the start of
+ * that slot, is an event as well.
  *
- * An overdue timer (tick at or before the clock) goes to the level 0 slot of the clock itself, which is due at
- * once. Timers of one tick are handed out in no particular order.
+ * An overdue timer (tick at or before the clock) goes to the level 0 slot of the clock itself,
+ * which is due at once. Timers of one tick are handed out in no particular order.
  *
- * Sources: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, scheme 7; levels by
- * the radix of the remaining digits: R. Ahuja, K. Mehlhorn, J. Orlin and R. Tarjan, "Faster Algorithms for the
- * Shortest Path Problem" (radix heap), JACM 1990. The second window is ours.
+ * Sources: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, scheme 7;
+ * levels by the radix of the remaining digits: R. Ahuja, K. Mehlhorn, J. Orlin and R. Tarjan,
+ * "Faster Algorithms for the Shortest Path Problem" (radix heap), JACM 1990. The second window is
+ * ours.
  */
 #include <linux/bitops.h>
 #include <linux/list.h>
@@ -67,13 +74,15 @@
 /**
  * struct htw_wheel - a radix wheel
  * @queue: the common part
- * @next_tick: the next event, or earlier (deleting a timer leaves it); HTW_TICK_NONE if the queue is empty
+ * @next_tick: the next event, or earlier (deleting a timer leaves it); HTW_TICK_NONE if the queue
+ *	is empty
  * @levels: levels in use
  * @level_map: bit n is set if a slot of level n is occupied
  * @moving_map: bit n is set if the moving list of level n is not empty
- * @occupied: for each level and window, bit n is set if slot n of the window is not empty. A window lies at
- *	its number modulo 2
- * @moving: for each level, the timers of the slot behind the clock's, on their way to the level below
+ * @occupied: for each level and window, bit n is set if slot n of the window is not empty. A window
+ *	lies at its number modulo 2
+ * @moving: for each level, the timers of the slot behind the clock's, on their way to the level
+ *	below
  * @slot: the slots, level by level; a slot lies at its number modulo WHEEL_SLOTS
  */
 struct htw_wheel {
@@ -112,8 +121,9 @@ static u64 wheel_start(u64 number, unsigned int level)
 }
 
 /*
- * The lowest level of which one of the two windows holds @tick, which is not before @clock. For a distance
- * from 64^n to less than 64^(n+1), this is level n - 1 if the distance is short enough, and otherwise n.
+ * The lowest level of which one of the two windows holds @tick, which is not before @clock. For a
+ * distance from 64^n to less than 64^(n+1), this is level n - 1 if the distance is short enough,
+ * and otherwise n.
  */
 static unsigned int wheel_level(u64 tick, u64 clock)
 {
@@ -124,7 +134,7 @@ static unsigned int wheel_level(u64 tick, u64 clock)
 	return n;
 }
 
-/* When a slot wants attention: level 0 at its tick, the others when they come into reach of the level below. */
+/* When a slot wants attention: on level 0 at its tick, else when the level below can reach it. */
 static u64 wheel_event(u64 number, unsigned int level)
 {
 	return level ? wheel_start(number - 1, level) : number;
@@ -178,8 +188,8 @@ static u64 wheel_last_moment(const struct htw_wheel *wheel, unsigned int level)
  * @reach_level: its level
  * @drain_tick: a slot of level 0 is due
  *
- * Events of one moment have to be worked off in this order: a list has to be empty before the next slot
- * comes into it, and both leave no timer behind that is due.
+ * Events of one moment have to be worked off in this order: a list has to be empty before the next
+ * slot comes into it, and both leave no timer behind that is due.
  */
 struct wheel_agenda {
 	u64			settle_tick;
@@ -227,8 +237,8 @@ static u64 wheel_next_event(const struct htw_wheel *wheel)
 }
 
 /*
- * Put a node where the clock says it belongs; an overdue one belongs where the clock itself does. Returns when
- * its slot wants attention.
+ * Put a node where the clock says it belongs; an overdue one belongs where the clock itself does.
+ * Returns when its slot wants attention.
  */
 static u64 wheel_put(struct htw_wheel *wheel, struct htw_node *node)
 {
@@ -273,8 +283,8 @@ static void wheel_unmark_head(struct htw_wheel *wheel, const struct list_head *h
 }
 
 /*
- * A node does not know its list. It need not: only if it is the last one does a bit have to go, and then both
- * its neighbours are the head, whose address tells.
+ * A node does not know its list. It need not: only if it is the last one does a bit have to go, and
+ * then both its neighbours are the head, whose address tells.
  */
 static void wheel_del(struct htw_queue *queue, struct htw_node *node)
 {
@@ -375,8 +385,10 @@ static bool wheel_advance(struct htw_queue *queue, u64 now, u64 budget, struct l
 	/* Nobody waits for us: move timers ahead of time, what is needed soonest first. */
 	while (budget && wheel->moving_map)
 		budget = wheel_settle(wheel, __ffs(wheel->moving_map), budget, work);
+	wheel->next_tick = wheel_next_event(wheel);
 	/* If that was not all, go on at the next tick rather than at the last moment. */
-	wheel->next_tick = wheel->moving_map ? queue->clock_tick + 1 : wheel_next_event(wheel);
+	if (wheel->moving_map)
+		wheel->next_tick = min(wheel->next_tick, queue->clock_tick + 1);
 	return false;
 }
 
@@ -430,11 +442,15 @@ static struct htw_place wheel_place(const struct htw_queue *queue, const struct 
 
 static struct htw_geometry wheel_geometry(const struct htw_queue *queue)
 {
-	return (struct htw_geometry){ .levels = to_const_wheel(queue)->levels, .slots = WHEEL_SLOTS };
+	return (struct htw_geometry){
+		.levels	= to_const_wheel(queue)->levels,
+		.slots	= WHEEL_SLOTS,
+	};
 }
 
 /* Check slot @at of @level; adds its nodes to @nr. */
-static int wheel_check_slot(const struct htw_wheel *wheel, unsigned int level, unsigned int at, u64 *nr)
+static int wheel_check_slot(const struct htw_wheel *wheel, unsigned int level, unsigned int at,
+			    u64 *nr)
 {
 	const struct list_head *slot = &wheel->slot[level * WHEEL_SLOTS + at];
 	bool occupied = wheel->occupied[level][at / WHEEL_WINDOW] & BIT_ULL(at % WHEEL_WINDOW);
@@ -448,7 +464,8 @@ static int wheel_check_slot(const struct htw_wheel *wheel, unsigned int level, u
 		if (node->link.next->prev != &node->link)
 			return __LINE__;
 		tick = max(node->tick, clock);
-		if (wheel_level(tick, clock) != level || wheel_number(tick, level) % WHEEL_SLOTS != at)
+		if (wheel_level(tick, clock) != level ||
+		    wheel_number(tick, level) % WHEEL_SLOTS != at)
 			return __LINE__;
 		if (wheel_event(wheel_number(tick, level), level) < wheel->next_tick)
 			return __LINE__;
@@ -493,7 +510,9 @@ static int wheel_check(const struct htw_queue *queue)
 		return line;
 	if ((wheel->level_map | wheel->moving_map) >> wheel->levels || wheel->moving_map & BIT(0))
 		return __LINE__;
-	if ((wheel->next_tick == HTW_TICK_NONE) != !queue->nr)
+	if (!queue->nr && wheel->next_tick != HTW_TICK_NONE)
+		return __LINE__;
+	if (queue->nr && wheel->next_tick == HTW_TICK_NONE)
 		return __LINE__;
 	return nr == queue->nr ? 0 : __LINE__;
 }
@@ -504,7 +523,7 @@ static struct htw_queue *wheel_create(unsigned int tick_bits, u64 clock_tick, in
 	struct htw_wheel *wheel;
 	unsigned int i;
 
-	wheel = kvzalloc_node(struct_size(wheel, slot, levels * WHEEL_SLOTS), GFP_KERNEL_ACCOUNT, numa);
+	wheel = kvzalloc_node(struct_size(wheel, slot, levels * WHEEL_SLOTS), GFP_KERNEL, numa);
 	if (!wheel)
 		return NULL;
 	wheel->queue.design = &htw_wheel_design;

@@ -4,20 +4,23 @@
  *
  * Rules that hold for every command:
  *
- * - The command numbers carry no size. Each argument struct begins with its own size, so that it can
- *   grow: a shorter struct than the first version's is refused (EINVAL), a longer one than the module
- *   knows is accepted as long as the bytes that the module does not know are zero (E2BIG otherwise).
- *   Of a struct that the module fills in, the bytes that it does not know are set to zero.
+ * - The command numbers carry no size. Each argument struct begins with its own size, so that it
+ *   can grow: a shorter struct than the first version's is refused (EINVAL), a longer one than the
+ *   module knows is accepted as long as the bytes that the module does not know are zero (E2BIG
+ *   otherwise). Of a struct that the module fills in, the bytes that it does not know are set to
+ *   zero.
  * - Unknown flags, unknown opcodes and reserved fields that are not zero are refused (EINVAL).
  * - A field or a flag of a feature that this header names and this module lacks is refused with
  *   EOPNOTSUPP. HTWHEEL_IOC_INFO lists the features.
  * - Times are nanoseconds in a __u64 with the top bit clear (EINVAL otherwise). A time of
  *   HTWHEEL_NEVER_NS, relative or absolute, never comes.
+ * - The clock is that of the initial time namespace, for absolute deadlines as well as in events.
  * - Pointers are __u64; 32-bit and 64-bit callers share one layout.
  *
  * Errors: ENOTTY unknown command; EINVAL bad value or unknown bit; E2BIG unknown trailing data;
- * EOPNOTSUPP known but absent; ENOENT no such timer; ENOSPC the context's limit; EBUSY set up twice or
- * after the first arm; EFAULT bad address; EAGAIN nothing to read now; EINTR interrupted; ENOMEM.
+ * EOPNOTSUPP known but absent; ENOENT no such timer; ENOSPC the context's limit; EBUSY set up twice
+ * or after the first arm; EFAULT bad address; EAGAIN nothing to read now; EINTR interrupted;
+ * ENOMEM.
  *
  * Ioctl type 0xD7 is not registered in the kernel's list of ioctl numbers.
  */
@@ -76,8 +79,8 @@ enum htwheel_feature {
  * @abi: out: HTWHEEL_ABI of the module
  * @clock: out: this context's clock, enum htwheel_clock
  * @features: out: the features that the module has, enum htwheel_feature
- * @tick_ns: out: length of a tick, a power of two; an event comes at most one tick, and the time that
- *	the CPU was late itself, after its deadline
+ * @tick_ns: out: length of a tick, a power of two; an event comes at most one tick, and the time
+ *	that the CPU was late itself, after its deadline
  * @max_timers: out: timers that this context may hold at once (its limit)
  * @max_timers_ceiling: out: the largest limit that HTWHEEL_IOC_SETUP grants
  * @max_batch: out: largest htwheel_submit.nr
@@ -117,8 +120,8 @@ struct htwheel_info {
  * @max_timers: in: timers that the context may hold at once, 1 to htwheel_info.max_timers_ceiling;
  *	0 leaves the default
  *
- * At most once, and before the first arm (EBUSY). A program that is content with the defaults need not
- * call it. A call that fails changes nothing and may be repeated.
+ * At most once, and before the first arm (EBUSY). A program that is content with the defaults need
+ * not call it. A call that fails changes nothing and may be repeated.
  */
 struct htwheel_setup {
 	__u32	size;
@@ -131,18 +134,18 @@ struct htwheel_setup {
 /**
  * enum htwheel_opcode - what an operation does
  * @HTWHEEL_OP_ARM: make a timer; id receives its name
- * @HTWHEEL_OP_REARM: give the timer named by id a new deadline; if its event was still unread, it is
- *	withdrawn, and the result is HTWHEEL_RES_FIRED
- * @HTWHEEL_OP_CANCEL: remove the timer named by id; afterwards no event of it can be read. If its event
- *	was still unread, it is withdrawn, and the result is HTWHEEL_RES_FIRED. time_ns receives the
- *	time that was left
- * @HTWHEEL_OP_QUERY: time_ns receives the time left; 0, with the result HTWHEEL_RES_FIRED, if the event
- *	waits to be read
+ * @HTWHEEL_OP_REARM: give the timer named by id a new deadline; if its event was still unread, it
+ *	is withdrawn, and the result is HTWHEEL_RES_FIRED
+ * @HTWHEEL_OP_CANCEL: remove the timer named by id; afterwards no event of it can be read. If its
+ *	event was still unread, it is withdrawn, and the result is HTWHEEL_RES_FIRED. time_ns
+ *	receives the time that was left
+ * @HTWHEEL_OP_QUERY: time_ns receives the time left; 0, with the result HTWHEEL_RES_FIRED, if the
+ *	event waits to be read
  *
  * 0 is no opcode, so that a forgotten one is refused.
  *
- * REARM, CANCEL and QUERY of a timer whose event has been read, of a cancelled timer, or of a name that
- * was never given answer -ENOENT and touch nothing: a name is never used twice in one context.
+ * REARM, CANCEL and QUERY of a timer whose event has been read, of a cancelled timer, or of a name
+ * that was never given answer -ENOENT and touch nothing: a name is never used twice in one context.
  */
 enum htwheel_opcode {
 	HTWHEEL_OP_ARM		= 1,
@@ -169,19 +172,20 @@ enum htwheel_opcode {
  * @flags: in: HTWHEEL_ABSOLUTE and so on, for ARM and REARM; 0 for CANCEL and QUERY
  * @result: out: 0, HTWHEEL_RES_FIRED, or a negative errno
  * @tag: in: ARM: group of the timer; 0 without HTWHEEL_FEAT_TAG
- * @id: ARM: out: name of the timer, never 0 (0 if the arm failed). The others: in: the timer. A name is
- *	generation << 32 | index and means nothing in another context
- * @time_ns: ARM, REARM: in: delay from now or, with HTWHEEL_ABSOLUTE, deadline, 0 to HTWHEEL_NEVER_NS; a
- *	delay that passes the end of the clock is HTWHEEL_NEVER_NS. CANCEL, QUERY: out: time left, 0 if
- *	the deadline has passed
+ * @id: ARM: out: name of the timer, never 0 (0 if the arm failed). The others: in: the timer. A
+ *	name is generation << 32 | index and means nothing in another context
+ * @time_ns: ARM, REARM: in: delay from now or, with HTWHEEL_ABSOLUTE, deadline, 0 to
+ *	HTWHEEL_NEVER_NS; a delay that passes the end of the clock is HTWHEEL_NEVER_NS. CANCEL,
+ *	QUERY: out: time left, 0 if the deadline has passed
  * @period_ns: in: 0 without HTWHEEL_FEAT_PERIODIC
  * @slack_ns: in: 0 without HTWHEEL_FEAT_SLACK
- * @user_data: ARM: in: comes back in the event. The others do not look at it; REARM keeps the timer's
+ * @user_data: ARM: in: comes back in the event. The others do not look at it; REARM keeps the
+ *	timer's
  * @reserved: in: 0
  *
  * Result errors: EINVAL unknown opcode or flag, reserved field not zero, time with the top bit set;
- * E2BIG bytes behind the known part not zero; EOPNOTSUPP feature absent; ENOENT no such timer; ENOSPC
- * limit reached; ENOMEM (ARM only, and only while the context's pool grows).
+ * E2BIG bytes behind the known part not zero; EOPNOTSUPP feature absent; ENOENT no such timer;
+ * ENOSPC limit reached; ENOMEM (ARM only, and only while the context's pool grows).
  */
 struct htwheel_op {
 	__u16	opcode;
@@ -198,7 +202,8 @@ struct htwheel_op {
 };
 
 /**
- * struct htwheel_submit - argument of HTWHEEL_IOC_SUBMIT: carry out an array of operations, in order
+ * struct htwheel_submit - argument of HTWHEEL_IOC_SUBMIT: carry out an array of operations, in
+ * order
  * @size: in: sizeof(struct htwheel_submit)
  * @flags: in: 0
  * @ops: in: address of the first operation
@@ -208,10 +213,11 @@ struct htwheel_op {
  * @done: out: operations that were processed, each with its own result
  * @failed: out: how many of those have a negative result
  *
- * An operation that fails does not stop the rest. The call itself fails with EFAULT if the array cannot
- * be read or written at some place, and with EINTR if a signal came after at least one operation; then
- * the first @done operations have taken effect, the others have not, and may be submitted again. Each
- * operation is read once.
+ * An operation that fails does not stop the rest. The call itself fails with EFAULT if the array
+ * cannot be read or written at some place, and with EINTR if a signal came before all was done.
+ * @done is right even then: the first @done operations have taken effect, the others have not and
+ * may be submitted again. (A call that a signal interrupts before it has done anything is restarted
+ * if the handler was installed with SA_RESTART.) Each operation is read once.
  */
 struct htwheel_submit {
 	__u32	size;
@@ -233,8 +239,8 @@ struct htwheel_submit {
  * @tag: as given with ARM
  * @flags: 0
  *
- * read(2) fails with EINVAL if the buffer is shorter than one event, EAGAIN if there is none and the
- * file is non-blocking, EFAULT if the buffer cannot be written; no event is lost then.
+ * read(2) fails with EINVAL if the buffer is shorter than one event, EAGAIN if there is none and
+ * the file is non-blocking, EFAULT if the buffer cannot be written; no event is lost then.
  */
 struct htwheel_event {
 	__u64	id;
@@ -271,11 +277,12 @@ struct htwheel_event {
  * @backlog_cpus: out: CPUs with such work left at this moment
  * @backlog_ns: out: for how long the longest of them has had it
  * @queued: out: timers in the queues of this engine, of all contexts
- * @late: out: for this context: @late[0] counts events fired less than 1024 ns after their deadline,
- *	@late[i] those fired from 2^(9+i) to less than 2^(10+i) ns after, the last one all above
+ * @late: out: of the events read: @late[0] counts those that fired less than 1024 ns after their
+ *	deadline, @late[i] those that fired from 2^(9+i) to less than 2^(10+i) ns after it, and the
+ *	last one all above. The sum is @fired
  *
- * The first eight fields and @late are the context's own and belong to one moment. The others are the
- * engine's, which contexts share; each CPU's are read at a moment of its own.
+ * The first eight fields and @late are the context's own and belong to one moment. The others are
+ * the engine's, which contexts share; each CPU's are read at a moment of its own.
  */
 struct htwheel_stats {
 	__u32	size;

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0
+# What a person types; the kernel's build system reads Kbuild instead. Everything that is made goes to build/,
+# kernels and downloads to the user's cache (see scripts/lib.sh).
+
+KDIR	?= /lib/modules/$(shell uname -r)/build
+KERNEL	?= 6.1
+PREFIX	?= /usr/local
+
+VERSION	:= $(shell cat VERSION)
+export INSTALL_MOD_PATH INSTALL_MOD_DIR DESTDIR PREFIX QUICK
+
+module: ## the module, for the kernel whose build directory is KDIR (default: the running one's)
+	@scripts/build-module $(abspath $(KDIR))
+
+tools: ## htwheelctl
+	@scripts/install-packages build
+	@$(MAKE) --no-print-directory -C tools
+
+demo: ## a million timers in a real kernel (KERNEL=6.1|6.12|uml); the main job
+	@scripts/install-packages build qemu
+	@scripts/demo $(KERNEL)
+
+check: ## all tests; QUICK=1: only what needs the fast user-mode kernel or none
+	@scripts/check $(if $(QUICK),--quick)
+
+kunit: ## the KUnit suites in a user-mode kernel (KERNEL=uml|uml-debug)
+	@scripts/check --part kunit-$(if $(filter uml%,$(KERNEL)),$(KERNEL),uml)
+
+selftests: ## the tests of the device (KERNEL=6.1|6.12|uml|uml-debug)
+	@scripts/check --part selftests-$(KERNEL)
+
+lint: ## checkpatch, sparse, W=1, shellcheck, codespell, kernel-doc; silent if all is well
+	@scripts/lint
+
+install: module tools ## module, tool and header into the system (DESTDIR, INSTALL_MOD_PATH); loads nothing
+	@scripts/install-host $(abspath $(KDIR))
+
+uninstall: ## take out what install put in
+	@scripts/install-host --uninstall $(abspath $(KDIR))
+
+dkms: ## hand the module to DKMS, which builds it for each installed kernel; loads nothing
+	@scripts/install-packages dkms
+	@scripts/dkms-install
+
+clean: ## remove build/
+	rm -rf build
+
+help: ## this list
+	@echo 'htwheel $(VERSION). make TARGET:'
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+.DEFAULT_GOAL := module
+.PHONY: module tools demo check kunit selftests lint install uninstall dkms clean help

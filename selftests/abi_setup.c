@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The rules of HTWHEEL_IOC_SETUP: what may be chosen, once, and before the first arm.
+ *
+ * Each test breaks one rule and keeps all others. Also built for 32-bit callers, as abi_setup32.
+ */
+#include "harness.h"
+#include "abi.h"
+
+#define NR_THREADS	4
+
+FIXTURE(setup) {
+	struct htwheel_info info;
+	struct htwheel_setup arg;
+	int fd;
+};
+
+FIXTURE_SETUP(setup)
+{
+	self->fd = open_device(O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, device_info(self->fd, &self->info));
+	self->arg.size = sizeof(self->arg);
+}
+
+FIXTURE_TEARDOWN(setup)
+{
+	close(self->fd);
+}
+
+static int call_setup(int fd, struct htwheel_setup *arg)
+{
+	return device_ioctl(fd, HTWHEEL_IOC_SETUP, arg);
+}
+
+/* The limit that holds now, 0 if the call fails. */
+static uint64_t limit_of(int fd)
+{
+	struct htwheel_info info;
+
+	return device_info(fd, &info) ? 0 : info.max_timers;
+}
+
+TEST_F(setup, defaults_are_accepted_and_the_argument_is_left)
+{
+	struct htwheel_setup before = self->arg;
+
+	EXPECT_EQ(0, call_setup(self->fd, &self->arg));
+	EXPECT_EQ(0, memcmp(&before, &self->arg, sizeof(before)));
+	EXPECT_EQ(self->info.max_timers, limit_of(self->fd));
+}
+
+TEST_F(setup, B57_unknown_clock_is_EINVAL)
+{
+	const uint32_t clocks[] = { 3, 4, 0x100, 0x10000, 0x80000000, UINT32_MAX };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
+		self->arg.clock = clocks[i];
+		EXPECT_EQ(-EINVAL, call_setup(self->fd, &self->arg)) {
+			TH_LOG("clock %#x", clocks[i]);
+		}
+	}
+}
+
+TEST_F(setup, absent_clock_is_EOPNOTSUPP)
+{
+	if (self->info.features & HTWHEEL_FEAT_BOOTTIME)
+		SKIP(return, "the module has BOOTTIME");
+	self->arg.clock = HTWHEEL_CLOCK_BOOTTIME;
+	EXPECT_EQ(-EOPNOTSUPP, call_setup(self->fd, &self->arg));
+}
+
+TEST_F(setup, absent_manual_clock_is_EOPNOTSUPP)
+{
+	if (self->info.features & HTWHEEL_FEAT_MANUAL)
+		SKIP(return, "the module has MANUAL");
+	self->arg.clock = HTWHEEL_CLOCK_MANUAL;
+	EXPECT_EQ(-EOPNOTSUPP, call_setup(self->fd, &self->arg));
+}
+
+TEST_F(setup, B57_reserved_is_EINVAL)
+{
+	unsigned int bit;
+
+	for (bit = 0; bit < 32; bit++) {
+		self->arg.reserved = 1U << bit;
+		EXPECT_EQ(-EINVAL, call_setup(self->fd, &self->arg)) {
+			TH_LOG("bit %u", bit);
+		}
+	}
+}
+
+TEST_F(setup, B60_max_timers_above_the_ceiling_is_EINVAL)
+{
+	const uint64_t ceiling = self->info.max_timers_ceiling;
+	const uint64_t limits[] = {
+		ceiling + 1, 1ULL << 32, (1ULL << 32) + 1, 1ULL << 58, 1ULL << 62, INT64_MAX,
+		1ULL << 63, UINT64_MAX - 1, UINT64_MAX,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(limits); i++) {
+		if (limits[i] <= ceiling)
+			continue;
+		self->arg.max_timers = limits[i];
+		EXPECT_EQ(-EINVAL, call_setup(self->fd, &self->arg)) {
+			TH_LOG("limit %llu", (unsigned long long)limits[i]);
+		}
+	}
+	EXPECT_EQ(self->info.max_timers, limit_of(self->fd));
+}
+
+TEST_F(setup, max_timers_from_one_to_the_ceiling)
+{
+	const uint64_t limits[] = { 1, 2, 1000, self->info.max_timers_ceiling };
+	size_t i;
+	int fd;
+
+	for (i = 0; i < ARRAY_SIZE(limits); i++) {
+		if (limits[i] > self->info.max_timers_ceiling)
+			continue;
+		fd = open_device(0);
+		ASSERT_LE(0, fd);
+		EXPECT_EQ(0, device_setup(fd, limits[i]));
+		EXPECT_EQ(limits[i], limit_of(fd));
+		close(fd);
+	}
+	EXPECT_EQ(self->info.max_timers, limit_of(self->fd));
+}
+
+TEST_F(setup, twice_is_EBUSY)
+{
+	EXPECT_EQ(0, device_setup(self->fd, 1));
+	EXPECT_EQ(-EBUSY, device_setup(self->fd, 1));
+	EXPECT_EQ(-EBUSY, device_setup(self->fd, 0));
+	EXPECT_EQ(1, limit_of(self->fd));
+}
+
+TEST_F(setup, after_the_first_arm_is_EBUSY)
+{
+	uint64_t id;
+
+	ASSERT_EQ(0, arm_in(self->fd, HOUR_NS, 0, &id));
+	EXPECT_EQ(-EBUSY, device_setup(self->fd, 1));
+	ASSERT_EQ(0, cancel(self->fd, id, NULL));
+	EXPECT_EQ(-EBUSY, device_setup(self->fd, 1));
+	EXPECT_EQ(self->info.max_timers, limit_of(self->fd));
+}
+
+TEST_F(setup, after_other_calls_than_arm_is_accepted)
+{
+	struct htwheel_event event;
+	struct htwheel_stats stats;
+	struct htwheel_submit sub;
+
+	EXPECT_EQ(0, device_stats(self->fd, &stats));
+	EXPECT_EQ(-EAGAIN, read_events(self->fd, &event, 1));
+	EXPECT_FALSE(is_readable(self->fd));
+	EXPECT_EQ(0, device_submit(self->fd, &sub, NULL, 0));
+	EXPECT_EQ(-ENOENT, query(self->fd, 1, NULL));
+	EXPECT_EQ(0, device_setup(self->fd, 1));
+}
+
+TEST_F(setup, failure_changes_nothing_and_may_be_repeated)
+{
+	struct htwheel_setup wrong = { .size = sizeof(wrong), .max_timers = 1 };
+
+	wrong.reserved = 1;
+	EXPECT_EQ(-EINVAL, call_setup(self->fd, &wrong));
+	wrong.reserved = 0;
+	wrong.flags = 1;
+	EXPECT_EQ(-EINVAL, call_setup(self->fd, &wrong));
+	wrong.flags = 0;
+	wrong.clock = UINT32_MAX;
+	EXPECT_EQ(-EINVAL, call_setup(self->fd, &wrong));
+	EXPECT_EQ(self->info.max_timers, limit_of(self->fd));
+
+	EXPECT_EQ(0, device_setup(self->fd, 3));
+	EXPECT_EQ(3, limit_of(self->fd));
+}
+
+TEST_F(setup, belongs_to_one_context)
+{
+	int other = open_device(0);
+
+	ASSERT_LE(0, other);
+	EXPECT_EQ(0, device_setup(self->fd, 1));
+	EXPECT_EQ(self->info.max_timers, limit_of(other));
+	EXPECT_EQ(0, device_setup(other, 2));
+	EXPECT_EQ(1, limit_of(self->fd));
+	close(other);
+}
+
+struct setup_race {
+	pthread_barrier_t	barrier;
+	int			fd;
+	int			succeeded;
+	int			busy;
+	int			other;
+};
+
+static void *race_setup(void *arg)
+{
+	struct setup_race *race = arg;
+	int ret;
+
+	pthread_barrier_wait(&race->barrier);
+	ret = device_setup(race->fd, 1);
+	__atomic_add_fetch(!ret ? &race->succeeded : ret == -EBUSY ? &race->busy : &race->other, 1,
+			   __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static void *race_arm(void *arg)
+{
+	struct setup_race *race = arg;
+
+	pthread_barrier_wait(&race->barrier);
+	if (arm_in(race->fd, HOUR_NS, 0, NULL))
+		__atomic_add_fetch(&race->other, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static int run_race(struct setup_race *race, void *(*odd)(void *))
+{
+	pthread_t threads[NR_THREADS];
+	int i;
+
+	race->succeeded = 0;
+	race->busy = 0;
+	race->other = 0;
+	race->fd = open_device(0);
+	if (race->fd < 0 || pthread_barrier_init(&race->barrier, NULL, NR_THREADS))
+		return -1;
+	for (i = 0; i < NR_THREADS; i++)
+		if (pthread_create(&threads[i], NULL, i ? race_setup : odd, race))
+			return -1;
+	for (i = 0; i < NR_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	pthread_barrier_destroy(&race->barrier);
+	close(race->fd);
+	return 0;
+}
+
+TEST_F(setup, of_many_at_once_exactly_one_succeeds)
+{
+	unsigned long rounds = scaled(50);
+	struct setup_race race;
+
+	while (rounds--) {
+		ASSERT_EQ(0, run_race(&race, race_setup));
+		ASSERT_EQ(1, race.succeeded);
+		ASSERT_EQ(NR_THREADS - 1, race.busy);
+	}
+}
+
+TEST_F(setup, racing_the_first_arm_succeeds_at_most_once)
+{
+	unsigned long rounds = scaled(50);
+	struct setup_race race;
+
+	while (rounds--) {
+		ASSERT_EQ(0, run_race(&race, race_arm));
+		ASSERT_EQ(0, race.other);
+		ASSERT_GE(1, race.succeeded);
+		ASSERT_EQ(NR_THREADS - 1, race.succeeded + race.busy);
+	}
+}
+
+TEST_HARNESS_MAIN

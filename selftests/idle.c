@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * An engine without work does nothing, and finds back to the present when there is work again.
+ *
+ * These tests need the engine for themselves: no other program may have timers.
+ */
+#include "harness.h"
+#include "ledger.h"
+
+#define IDLE_NS		(3 * NS_PER_S)
+
+/*
+ * After an idle time, a clock that was not brought forward makes short timers late by about that time.
+ * So this is a bound on lateness, in seconds, and no machine should miss it.
+ */
+#define LATE_NS		(2 * NS_PER_S)
+
+FIXTURE(idle) {
+	struct htwheel_info info;
+	int fd;
+};
+
+FIXTURE_SETUP(idle)
+{
+	struct htwheel_stats stats;
+
+	self->fd = open_device(O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, device_info(self->fd, &self->info));
+	ASSERT_EQ(0, device_stats(self->fd, &stats));
+	if (stats.queued)
+		SKIP(return, "another program has timers");
+}
+
+FIXTURE_TEARDOWN(idle)
+{
+	close(self->fd);
+}
+
+static bool engine_is_at_rest(const struct htwheel_stats *then, const struct htwheel_stats *now)
+{
+	return now->passes == then->passes && now->wakeups == then->wakeups &&
+	       now->reprogrammed == then->reprogrammed && now->moves == then->moves &&
+	       now->slots_visited == then->slots_visited && !now->backlog_cpus && !now->queued;
+}
+
+/* A first look after the last wake-up, which may be under way; from then on nothing may move. */
+static bool stays_at_rest(int fd, uint64_t time_ns)
+{
+	struct htwheel_stats then, now;
+
+	sleep_ns(300 * NS_PER_MS);
+	if (device_stats(fd, &then))
+		return false;
+	sleep_ns(time_ns);
+	return !device_stats(fd, &now) && engine_is_at_rest(&then, &now);
+}
+
+TEST_F(idle, B18_no_timer_no_work)
+{
+	EXPECT_TRUE(stays_at_rest(self->fd, NS_PER_S / 2));
+}
+
+TEST_F(idle, B18_no_work_after_the_last_cancel)
+{
+	uint64_t ids[64];
+	unsigned int cpu;
+	size_t i;
+
+	for (cpu = 0; cpu < nr_cpus(); cpu++) {
+		ASSERT_EQ(0, pin_to(cpu));
+		for (i = 0; i < ARRAY_SIZE(ids); i++)
+			ASSERT_EQ(0, arm_in(self->fd, NS_PER_S / 2 + (1ULL << i / 2), i, &ids[i]));
+		for (i = 0; i < ARRAY_SIZE(ids); i++)
+			ASSERT_LE(0, cancel(self->fd, ids[i], NULL));
+	}
+	/* Longer than the deadlines were away: a ghost of one would show. */
+	EXPECT_TRUE(stays_at_rest(self->fd, NS_PER_S));
+}
+
+TEST_F(idle, B18_no_work_after_the_last_event)
+{
+	struct ledger ledger;
+
+	ASSERT_EQ(0, ledger_init(&ledger, 1000));
+	ASSERT_EQ(0, ledger_arm(&ledger, self->fd, 0, ledger.nr, 0, 20 * NS_PER_MS));
+	ASSERT_EQ(0, ledger_drain(&ledger, self->fd, 0));
+	EXPECT_LEDGER_RIGHT(&ledger);
+	EXPECT_TRUE(stays_at_rest(self->fd, NS_PER_S / 2));
+}
+
+/* Unread events cost nothing, either. */
+TEST_F(idle, no_work_for_unread_events)
+{
+	unsigned int i;
+
+	for (i = 0; i < 100; i++)
+		ASSERT_EQ(0, arm_in(self->fd, i * NS_PER_US, i, NULL));
+	ASSERT_TRUE(wait_readable(self->fd));
+	EXPECT_TRUE(stays_at_rest(self->fd, NS_PER_S / 2));
+	EXPECT_TRUE(is_readable(self->fd));
+}
+
+/* Far timers are not worth a wake-up a tick: each costs at most one move for each level, in all. */
+TEST_F(idle, B75_far_timers_cost_no_passes)
+{
+	struct htwheel_stats then, now;
+	unsigned int i;
+
+	for (i = 0; i < 50; i++)
+		ASSERT_EQ(0, arm_in(self->fd, HOUR_NS + i * 60 * NS_PER_S, i, NULL));
+	sleep_ns(100 * NS_PER_MS);
+	ASSERT_EQ(0, device_stats(self->fd, &then));
+	sleep_ns(NS_PER_S);
+	ASSERT_EQ(0, device_stats(self->fd, &now));
+	/* A border of a level's slot may be passed in this time; that is a pass, not one a tick. */
+	EXPECT_GE(16 * nr_cpus(), now.passes - then.passes);
+}
+
+/* Timers of one tick, through each way of arming, after nothing has happened for long. */
+TEST_F(idle, B02_B75_short_timers_after_a_long_idle_time)
+{
+	const uint64_t tick_ns = self->info.tick_ns;
+	struct htwheel_op ops[3] = { { .opcode = 0 } };
+	struct htwheel_stats then, now;
+	struct htwheel_event event;
+	unsigned int i, seen = 0;
+	uint64_t id, armed_ns;
+
+	/* A far timer on another CPU, to be moved by this one. */
+	ASSERT_EQ(0, pin_to(1));
+	ASSERT_EQ(0, arm_in(self->fd, HOUR_NS, 0, &id));
+	ASSERT_EQ(0, pin_to(0));
+	ASSERT_EQ(0, device_stats(self->fd, &then));
+	sleep_ns(IDLE_NS);
+
+	for (i = 0; i < ARRAY_SIZE(ops); i++)
+		ops[i] = (struct htwheel_op){
+			.opcode = i ? HTWHEEL_OP_ARM : HTWHEEL_OP_REARM,
+			.id = i ? 0 : id,
+			.time_ns = tick_ns,
+			.user_data = i,
+		};
+	ASSERT_EQ(0, submit_all(self->fd, ops, ARRAY_SIZE(ops)));
+	ASSERT_EQ(0, pin_to(1));
+	ASSERT_EQ(0, arm_in(self->fd, tick_ns, 3, NULL));
+	armed_ns = now_ns();
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(0, next_event(self->fd, &event));
+		seen |= 1U << event.user_data;
+		EXPECT_LE(event.deadline_ns, event.fired_ns);
+		EXPECT_GT(armed_ns + tick_ns + LATE_NS, event.fired_ns) {
+			TH_LOG("timer %llu", (unsigned long long)event.user_data);
+		}
+	}
+	EXPECT_EQ(0xf, seen);
+
+	/* Catching up must not mean to visit the ticks that nothing happened in. */
+	ASSERT_EQ(0, device_stats(self->fd, &now));
+	EXPECT_GE(1000, now.slots_visited - then.slots_visited);
+	EXPECT_GE(1000, now.passes - then.passes);
+}
+
+/* The same, from an engine that has been without any timer. */
+TEST_F(idle, B02_first_timer_after_a_long_idle_time)
+{
+	struct htwheel_stats then, now;
+	struct htwheel_event event;
+	uint64_t armed_ns;
+	unsigned int cpu;
+
+	ASSERT_EQ(0, device_stats(self->fd, &then));
+	sleep_ns(IDLE_NS);
+	for (cpu = 0; cpu < nr_cpus(); cpu++) {
+		ASSERT_EQ(0, pin_to(cpu));
+		ASSERT_EQ(0, arm_in(self->fd, 1, cpu, NULL));
+		armed_ns = now_ns();
+		ASSERT_EQ(0, next_event(self->fd, &event));
+		EXPECT_LE(event.deadline_ns, event.fired_ns);
+		EXPECT_GT(armed_ns + LATE_NS, event.fired_ns);
+	}
+	ASSERT_EQ(0, device_stats(self->fd, &now));
+	EXPECT_GE(1000 * nr_cpus(), now.slots_visited - then.slots_visited);
+}
+
+TEST_HARNESS_MAIN

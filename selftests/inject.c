@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every allocation and every copy of every call fails once, one at a time.
+ *
+ * Needs a kernel with fault injection (the debug one); its /proc/thread-self/fail-nth makes the n-th
+ * chance to fail do so. Each scenario is run with n = 1, 2, ... until n is more than it has.
+ */
+#include "harness.h"
+#include "ledger.h"
+
+#define FAULTS		"/sys/kernel/debug"
+#define FAIL_NTH	"/proc/thread-self/fail-nth"
+
+/* No call has so many places to fail; the loop is broken if it gets there. */
+#define MAX_NTH		10000
+
+/* Enough arms to make a pool grow more than once. */
+#define NR_OPS		300
+
+FIXTURE(inject) {
+	struct htwheel_op ops[NR_OPS];
+	uint64_t queued;
+	int nth_fd;
+	int fd;
+};
+
+static bool write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	ok = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+	close(fd);
+	return ok;
+}
+
+/* Only chances with the module's code on the stack count; without its address, all count. */
+static void confine_to_module(const char *kind)
+{
+	char path[128], line[256], text[32], name[64];
+	unsigned long long start, size;
+	FILE *file = fopen("/proc/modules", "r");
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%63s %llu %*s %*s %*s %llx", name, &size, &start) != 3 ||
+		    strcmp(name, "htwheel") || !start)
+			continue;
+		snprintf(path, sizeof(path), FAULTS "/%s/require-start", kind);
+		snprintf(text, sizeof(text), "%#llx", start);
+		write_text(path, text);
+		snprintf(path, sizeof(path), FAULTS "/%s/require-end", kind);
+		snprintf(text, sizeof(text), "%#llx", start + size);
+		write_text(path, text);
+	}
+	if (file)
+		fclose(file);
+}
+
+static bool configure(const char *kind)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), FAULTS "/%s/ignore-gfp-wait", kind);
+	write_text(path, "N");
+	snprintf(path, sizeof(path), FAULTS "/%s/min-order", kind);
+	write_text(path, "0");
+	/* Its report looks like a bug in the log. */
+	snprintf(path, sizeof(path), FAULTS "/%s/verbose", kind);
+	if (!write_text(path, "0"))
+		return false;
+	confine_to_module(kind);
+	return true;
+}
+
+FIXTURE_SETUP(inject)
+{
+	self->nth_fd = open(FAIL_NTH, O_RDWR | O_CLOEXEC);
+	if (self->nth_fd < 0 || !configure("failslab"))
+		SKIP(return, "the kernel injects no faults");
+	configure("fail_page_alloc");
+	configure("fail_usercopy");
+	self->queued = queued_timers();
+	self->fd = open_device(O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(inject)
+{
+	close(self->fd);
+	close(self->nth_fd);
+	EXPECT_TRUE(wait_queued(self->queued));
+}
+
+static void fail_nth(int nth_fd, unsigned int nth)
+{
+	char text[16];
+	int length = snprintf(text, sizeof(text), "%u", nth);
+
+	/* A failed write shows in was_injected(). */
+	if (pwrite(nth_fd, text, length, 0) != length)
+		perror(FAIL_NTH);
+}
+
+/* Whether the fault has struck; no more will. */
+static bool was_injected(int nth_fd)
+{
+	char text[16] = "";
+	bool struck = pread(nth_fd, text, sizeof(text) - 1, 0) > 0 && strtoul(text, NULL, 10) == 0;
+
+	fail_nth(nth_fd, 0);
+	return struck;
+}
+
+TEST_F(inject, open)
+{
+	unsigned int nth;
+	bool struck = true;
+	int fd;
+
+	for (nth = 1; struck && nth < MAX_NTH; nth++) {
+		fail_nth(self->nth_fd, nth);
+		fd = open_device(O_NONBLOCK);
+		struck = was_injected(self->nth_fd);
+		if (fd < 0) {
+			ASSERT_EQ(-ENOMEM, fd);
+			ASSERT_TRUE(struck);
+			continue;
+		}
+		ASSERT_EQ(0, arm_in(fd, HOUR_NS, 0, NULL));
+		close(fd);
+	}
+	TH_LOG("%u chances to fail", nth - 2);
+	EXPECT_LT(2, nth);
+}
+
+/* A call without consequences: it works, or says why not, and works then. */
+#define EXPECT_SURVIVES(call)								\
+	do {										\
+		unsigned int nth;							\
+		bool struck = true;							\
+		int ret;								\
+											\
+		for (nth = 1; struck && nth < MAX_NTH; nth++) {				\
+			fail_nth(self->nth_fd, nth);					\
+			ret = (call);							\
+			struck = was_injected(self->nth_fd);				\
+			ASSERT_TRUE(ret == 0 || (struck && (ret == -EFAULT || ret == -ENOMEM))) {	\
+				TH_LOG("chance %u: %d", nth, ret);			\
+			}								\
+			ASSERT_TRUE(struck || ret == 0);				\
+		}									\
+		TH_LOG("%u chances to fail", nth - 2);					\
+		EXPECT_LT(2, nth);							\
+	} while (0)
+
+TEST_F(inject, info_and_stats)
+{
+	struct htwheel_info info;
+	struct htwheel_stats stats;
+
+	EXPECT_SURVIVES(device_info(self->fd, &info));
+	EXPECT_EQ(HTWHEEL_ABI, info.abi);
+	EXPECT_SURVIVES(device_stats(self->fd, &stats));
+}
+
+/* It has no output: if it fails, nothing was set up. */
+TEST_F(inject, setup)
+{
+	struct htwheel_info info;
+	bool struck = true;
+	unsigned int nth;
+	int ret;
+
+	for (nth = 1; struck && nth < MAX_NTH; nth++) {
+		fail_nth(self->nth_fd, nth);
+		ret = device_setup(self->fd, 5);
+		struck = was_injected(self->nth_fd);
+		ASSERT_EQ(0, device_info(self->fd, &info));
+		ASSERT_EQ(!ret, info.max_timers == 5);
+		if (!ret)
+			break;
+		ASSERT_TRUE(struck && (ret == -EFAULT || ret == -ENOMEM));
+	}
+	EXPECT_EQ(5, info.max_timers);
+}
+
+static void make_arms(struct htwheel_op *ops, uint64_t time_ns)
+{
+	uint32_t i;
+
+	for (i = 0; i < NR_OPS; i++)
+		ops[i] = (struct htwheel_op){
+			.opcode = HTWHEEL_OP_ARM,
+			.flags = HTWHEEL_ABSOLUTE,
+			.time_ns = time_ns,
+			.user_data = i,
+		};
+}
+
+/*
+ * Arms in a new context, whose pool has to grow. Some may say ENOMEM, or the call ends early; the timers
+ * that there are then are those that were done and did not fail.
+ */
+TEST_F(inject, arm)
+{
+	struct htwheel_submit sub;
+	struct htwheel_stats stats;
+	bool struck = true;
+	unsigned int nth;
+	uint32_t i;
+	int ret, fd;
+
+	for (nth = 1; struck && nth < MAX_NTH; nth++) {
+		fd = open_device(O_NONBLOCK);
+		ASSERT_LE(0, fd);
+		make_arms(self->ops, now_ns() + HOUR_NS);
+		fail_nth(self->nth_fd, nth);
+		ret = device_submit(fd, &sub, self->ops, NR_OPS);
+		struck = was_injected(self->nth_fd);
+		ASSERT_TRUE(ret == 0 || (struck && (ret == -EFAULT || ret == -ENOMEM))) {
+			TH_LOG("chance %u: %d", nth, ret);
+		}
+		/* What could not be copied out is not known. */
+		if (sub.done == JUNK32)
+			sub.done = sub.failed = 0;
+		else if (!ret)
+			ASSERT_EQ(NR_OPS, sub.done);
+		ASSERT_EQ(0, device_stats(fd, &stats));
+		ASSERT_EQ(stats.armed, stats.pending);
+		if (ret != -EFAULT || sub.done)
+			ASSERT_EQ(sub.done - sub.failed, stats.pending);
+		for (i = 0; i < NR_OPS && !ret; i++)
+			ASSERT_TRUE(self->ops[i].result == 0 || self->ops[i].result == -ENOMEM);
+		/* The context is none the worse for it. */
+		make_arms(self->ops, now_ns() + HOUR_NS);
+		ASSERT_EQ(0, submit_all(fd, self->ops, NR_OPS));
+		for (i = 0; i < NR_OPS; i++)
+			ASSERT_EQ(0, self->ops[i].result);
+		close(fd);
+	}
+	TH_LOG("%u chances to fail", nth - 2);
+	EXPECT_LT(2, nth);
+}
+
+/* I10: once the pool is grown, no arm fails for memory; only copies and the buffer of a batch do. */
+TEST_F(inject, arm_in_a_grown_pool)
+{
+	struct htwheel_submit sub;
+	bool struck = true;
+	unsigned int nth;
+	uint32_t i;
+	int ret;
+
+	for (nth = 1; struck && nth < MAX_NTH; nth++) {
+		make_arms(self->ops, now_ns() + HOUR_NS);
+		ASSERT_EQ(0, submit_all(self->fd, self->ops, NR_OPS));
+		for (i = 0; i < NR_OPS; i++)
+			self->ops[i].opcode = HTWHEEL_OP_CANCEL, self->ops[i].flags = 0;
+		ASSERT_EQ(0, submit_all(self->fd, self->ops, NR_OPS));
+
+		make_arms(self->ops, now_ns() + HOUR_NS);
+		fail_nth(self->nth_fd, nth);
+		ret = device_submit(self->fd, &sub, self->ops, NR_OPS);
+		struck = was_injected(self->nth_fd);
+		if (sub.done != JUNK32)
+			ASSERT_EQ(0, sub.failed);
+		ASSERT_TRUE(ret == 0 || struck);
+		close(self->fd);
+		self->fd = open_device(O_NONBLOCK);
+		ASSERT_LE(0, self->fd);
+	}
+}
+
+/* A read that fails loses nothing; one that succeeds in part returns whole events. */
+TEST_F(inject, read)
+{
+	struct htwheel_event events[NR_OPS];
+	uint32_t i, seen[NR_OPS];
+	bool struck = true;
+	unsigned int nth;
+	int ret, nr;
+
+	for (nth = 1; struck && nth < MAX_NTH; nth++) {
+		memset(seen, 0, sizeof(seen));
+		make_arms(self->ops, 0);
+		ASSERT_EQ(0, submit_all(self->fd, self->ops, NR_OPS));
+		fail_nth(self->nth_fd, nth);
+		ret = read_events(self->fd, events, NR_OPS);
+		struck = was_injected(self->nth_fd);
+		ASSERT_TRUE(ret > 0 || (struck && (ret == -EFAULT || ret == -ENOMEM)));
+		for (nr = 0; nr < ret; nr++)
+			seen[events[nr].user_data % NR_OPS]++;
+		while (is_readable(self->fd)) {
+			ret = read_events(self->fd, events, NR_OPS);
+			ASSERT_LT(0, ret);
+			for (nr = 0; nr < ret; nr++)
+				seen[events[nr].user_data % NR_OPS]++;
+		}
+		for (i = 0; i < NR_OPS; i++)
+			ASSERT_EQ(1, seen[i]);
+	}
+	TH_LOG("%u chances to fail", nth - 2);
+	EXPECT_LT(2, nth);
+}
+
+TEST_HARNESS_MAIN

@@ -124,6 +124,7 @@ void htw_base_kick(struct htw_base *base)
 	if (base_live(base))
 		smp_call_function_single(base->cpu, base_kick_local, base, 1);
 }
+EXPORT_SYMBOL_IF_KUNIT(htw_base_kick);
 
 /**
  * htw_base_forward() - take a base's clock forward as far as that needs no work
@@ -271,6 +272,7 @@ void htw_base_online(struct htw_base *base)
 	base->online = true;
 	spin_unlock_bh(&base->lock);
 }
+EXPORT_SYMBOL_IF_KUNIT(htw_base_online);
 
 /**
  * htw_base_drain() - move timers from a base whose CPU goes away to another one

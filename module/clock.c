@@ -6,6 +6,8 @@
 
 #include <linux/htwheel.h>
 
+#include <kunit/visibility.h>
+
 #include "clock.h"
 
 const struct htw_clock htw_clock_monotonic = {
@@ -15,3 +17,4 @@ const struct htw_clock htw_clock_monotonic = {
 	.live		= true,
 	.now_ns		= ktime_get_ns,
 };
+EXPORT_SYMBOL_IF_KUNIT(htw_clock_monotonic);

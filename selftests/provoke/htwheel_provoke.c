@@ -80,7 +80,7 @@ static void provoke_kmemleak(void)
 
 	/* Many, since a stale word somewhere may look like a pointer to one of them. */
 	for (i = 0; i < 16; i++) {
-		void *object = kmalloc(24, GFP_KERNEL);
+		void *object = kzalloc(24, GFP_KERNEL);
 
 		/* Keep the compiler from dropping an allocation that nobody uses. */
 		OPTIMIZER_HIDE_VAR(object);

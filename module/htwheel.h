@@ -22,7 +22,7 @@
  *	htw_ctx.lock			mutex		one context; system calls
  *	  htw_engine.reserve_lock	mutex		sizes of queues
  *	  htw_base.lock			spin lock, bh	queue of a CPU; system calls and passes
- *	    htw_base.lock		nested		of the heir, only while a dead CPU is drained
+ *	    htw_base.lock		nested		of the heir, while a dead CPU is drained
  *	    htw_timers.ready_lock	spin lock, bh	ready list of one context
  *	  htw_timers.wait.lock		spin lock	the wait queue; never inside the two above
  *
@@ -86,7 +86,7 @@
 #define HTW_MAX_BATCH		(1U << 20)
 #define HTW_MAX_STRIDE		4096U
 
-/* The largest value of the module parameter max_timers; indices and counters stay within 32 bits. */
+/* The largest value of the parameter max_timers; indices and counters stay within 32 bits. */
 #define HTW_MAX_TIMERS		(1U << 30)
 
 /**

@@ -9,17 +9,11 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "abi.h"
 #include "htwheel.h"
 
 /* Batches of up to so many operations are worked off on the stack, longer ones in a buffer. */
 #define IOCTL_STACK_OPS		8U
-
-static_assert(sizeof(struct htwheel_op) == 64);
-static_assert(sizeof(struct htwheel_event) == 48);
-static_assert(sizeof(struct htwheel_info) == 88);
-static_assert(sizeof(struct htwheel_setup) == 24);
-static_assert(sizeof(struct htwheel_submit) == 32);
-static_assert(sizeof(struct htwheel_stats) == 8 + 17 * 8 + HTWHEEL_LATE_BINS * 8);
 
 /**
  * struct batch - the part of a user's array that is being worked on

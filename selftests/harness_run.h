@@ -107,16 +107,28 @@ static inline int harness_run_child(struct __test_metadata *test,
 	return HARNESS_FAIL;
 }
 
+static inline double harness_seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
 static inline void harness_run_one(struct __test_metadata *test,
 				   const struct harness_variant *variant, const sigset_t *mask,
 				   struct harness_totals *totals)
 {
+	double start_s = harness_seconds(), end_s;
 	char name[200];
 	int ret;
 
 	memset(test->report, 0, sizeof(*test->report));
 	harness_full_name(name, sizeof(name), test, variant);
 	ret = harness_run_child(test, variant, mask);
+	end_s = harness_seconds();
+	if (end_s - start_s >= 1)
+		harness_print("# %s: %.1f s\n", name, end_s - start_s);
 	totals->run++;
 	if (ret == HARNESS_SKIP) {
 		totals->skipped++;

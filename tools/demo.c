@@ -106,9 +106,9 @@ static void progress(struct demo *demo)
 	if (now - demo->reported_ns < PROGRESS_NS)
 		return;
 	demo->reported_ns = now;
-	printf("%6.1f s: %7" PRIu64 " armed, %6" PRIu64 " re-armed, %6" PRIu64 " cancelled, %7" PRIu64
-	       " received, %7" PRIu64 " pending\n", (now - demo->began_ns) / 1e9, demo->armed,
-	       demo->replaced, demo->cancelled, demo->fired, pending(demo));
+	printf("%6.1f s: %7" PRIu64 " armed, %6" PRIu64 " re-armed, %6" PRIu64 " cancelled, "
+	       "%7" PRIu64 " received, %7" PRIu64 " pending\n", (now - demo->began_ns) / 1e9,
+	       demo->armed, demo->replaced, demo->cancelled, demo->fired, pending(demo));
 	fflush(stdout);
 }
 
@@ -159,6 +159,19 @@ static void receive(struct demo *demo)
 	} while (nr == READ_EVENTS);
 }
 
+/* An arm with a relative time, submitted between @before and @after, has come back. */
+static void note_arm(struct demo *demo, const struct htwheel_op *op, uint64_t before, uint64_t after)
+{
+	struct record *record = &demo->records[demo->armed];
+
+	if (op->result)
+		fail(EXIT_DEVICE, "arming timer %" PRIu64 ": %s", demo->armed,
+		     strerror(-op->result));
+	record->id = op->id;
+	note_deadline(demo, record, before + op->time_ns, after + op->time_ns);
+	demo->armed++;
+}
+
 /* Arm the next batch of timers, with relative times. */
 static void arm_batch(struct demo *demo)
 {
@@ -175,23 +188,15 @@ static void arm_batch(struct demo *demo)
 	before = now_ns();
 	device_submit(demo->fd, demo->ops, nr);
 	after = now_ns();
-	for (i = 0; i < nr; i++) {
-		struct record *record = &demo->records[demo->armed + i];
-
-		if (demo->ops[i].result)
-			fail(EXIT_DEVICE, "arming timer %" PRIu64 ": %s", demo->armed + i,
-			     strerror(-demo->ops[i].result));
-		record->id = demo->ops[i].id;
-		note_deadline(demo, record, before + demo->ops[i].time_ns, after + demo->ops[i].time_ns);
-	}
-	demo->armed += nr;
+	for (i = 0; i < nr; i++)
+		note_arm(demo, &demo->ops[i], before, after);
 }
 
 /* A re-arm (with an absolute time) or a cancel has come back. */
 static void note_change(struct demo *demo, const struct htwheel_op *op, struct record *record)
 {
 	if (op->result < 0) {
-		/* Right only if its event has been received, and we did not choose such. */
+		/* Right only if its event had been received, and we do not choose such. */
 		demo->refused++;
 	} else if (op->opcode == HTWHEEL_OP_REARM) {
 		demo->replaced++;
@@ -202,7 +207,7 @@ static void note_change(struct demo *demo, const struct htwheel_op *op, struct r
 	}
 }
 
-/* Of the timers of an earlier batch that are not received yet, re-arm a tenth and cancel a tenth. */
+/* Of the timers of an earlier batch that have not come yet, re-arm a tenth and cancel a tenth. */
 static void change_batch(struct demo *demo, uint64_t first, uint64_t end)
 {
 	uint32_t nr = 0;
@@ -281,11 +286,12 @@ static bool books_agree(const struct demo *demo)
 	bool agree;
 
 	device_stats(demo->fd, &stats);
-	printf("books of the module: armed %llu = fired %llu + cancelled %llu + replaced %llu + pending %llu\n",
-	       stats.armed, stats.fired, stats.cancelled, stats.replaced, stats.pending);
+	printf("books of the module: armed %llu = fired %llu + cancelled %llu + replaced %llu + "
+	       "pending %llu\n", stats.armed, stats.fired, stats.cancelled, stats.replaced, stats.pending);
 	printf("engine: %llu passes, %llu wake-ups, %llu moves, %llu hrtimer starts and stops\n",
 	       stats.passes, stats.wakeups, stats.moves, stats.reprogrammed);
-	printf("memory: %llu bytes for at most %llu timers at once\n", stats.pool_bytes, stats.peak);
+	printf("memory: %llu bytes for at most %llu timers at once\n", stats.pool_bytes,
+	       stats.peak);
 	agree = stats.armed == stats.fired + stats.cancelled + stats.replaced + stats.pending &&
 		stats.armed == demo->armed + demo->replaced && stats.fired == demo->fired &&
 		stats.cancelled == demo->cancelled && stats.replaced == demo->replaced;
@@ -296,7 +302,7 @@ static bool books_agree(const struct demo *demo)
 
 static int report(struct demo *demo)
 {
-	uint64_t late = 0, lost = 0;
+	uint64_t left, lost = 0;
 	bool agree;
 	double p99;
 	uint64_t i;
@@ -304,18 +310,19 @@ static int report(struct demo *demo)
 	for (i = 0; i < demo->armed; i++)
 		lost += demo->records[i].state == ARMED;
 	/* What is still missing long after its deadline is not pending but lost. */
-	late = pending(demo) - lost;
+	left = pending(demo) - lost;
 	printf("%.1f s in all\n", (now_ns() - demo->began_ns) / 1e9);
 	agree = books_agree(demo);
 	report_lateness("fired:", demo->kernel_late_ns, demo->fired);
 	p99 = report_lateness("received:", demo->late_ns, demo->fired);
 	if (demo->refused)
-		printf("%" PRIu64 " re-arms or cancels of live timers were refused\n", demo->refused);
+		printf("%" PRIu64 " re-arms or cancels of live timers were refused\n",
+		       demo->refused);
 	printf("demo: armed=%" PRIu64 " replaced=%" PRIu64 " cancelled=%" PRIu64 " fired=%" PRIu64
 	       " pending=%" PRIu64 " lost=%" PRIu64 " duplicated=%" PRIu64 " early=%" PRIu64
-	       " late_p99_ms=%.3f\n", demo->armed, demo->replaced, demo->cancelled, demo->fired, late,
-	       lost, demo->duplicated, demo->early, p99);
-	return agree && !late && !lost && !demo->duplicated && !demo->early && !demo->refused &&
+	       " late_p99_ms=%.3f\n", demo->armed, demo->replaced, demo->cancelled, demo->fired,
+	       left, lost, demo->duplicated, demo->early, p99);
+	return agree && !left && !lost && !demo->duplicated && !demo->early && !demo->refused &&
 	       demo->armed == demo->nr ? 0 : EXIT_BROKEN;
 }
 
@@ -404,8 +411,8 @@ static void prepare(struct demo *demo)
 	demo->fd = device_open();
 	device_info(demo->fd, &info);
 	if (demo->nr > info.max_timers_ceiling)
-		fail(EXIT_DEVICE, "the module's limit is %llu timers; load it with max_timers=%" PRIu32,
-		     info.max_timers_ceiling, demo->nr);
+		fail(EXIT_DEVICE, "the module's limit is %llu timers; load it with "
+		     "max_timers=%" PRIu32, info.max_timers_ceiling, demo->nr);
 	if (demo->nr > info.max_timers)
 		device_setup(demo->fd, demo->nr);
 	if (demo->batch > info.max_batch)
@@ -419,8 +426,8 @@ static void prepare(struct demo *demo)
 	demo->kernel_late_ns = allocate(demo->nr, sizeof(*demo->kernel_late_ns));
 	demo->ops = allocate(demo->batch, sizeof(*demo->ops));
 	demo->targets = allocate(demo->batch, sizeof(*demo->targets));
-	printf("%" PRIu32 " timers of %.3f to %.3f s, batches of %" PRIu32 ", design %s, tick %.3f ms, %u CPUs\n",
-	       demo->nr, demo->min_ns / 1e9, demo->max_ns / 1e9, demo->batch, info.design,
+	printf("%" PRIu32 " timers of %.3f to %.3f s, batches of %" PRIu32 ", design %s, "
+	       "tick %.3f ms, %u CPUs\n", demo->nr, demo->min_ns / 1e9, demo->max_ns / 1e9, demo->batch, info.design,
 	       info.tick_ns / 1e6, info.cpus);
 }
 

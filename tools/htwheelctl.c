@@ -13,7 +13,7 @@ static const struct command {
 	const char	*purpose;
 	int		(*run)(int argc, char **argv);
 } commands[] = {
-	{ "demo",  "arm, re-arm, cancel and receive a million timers, and check every one", command_demo },
+	{ "demo",  "arm, re-arm, cancel, receive and check a million timers", command_demo },
 	{ "info",  "what the module is and can do", command_info },
 	{ "stats", "the figures of the engine that all contexts share", command_stats },
 };

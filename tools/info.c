@@ -99,7 +99,7 @@ int command_info(int argc, char **argv)
 
 int command_stats(int argc, char **argv)
 {
-	bool json = parse_json(argc, argv, "Prints the figures of the engine, which all contexts share.");
+	bool json = parse_json(argc, argv, "Prints the figures of the engine that all share.");
 	struct htwheel_stats stats;
 	struct printer printer;
 

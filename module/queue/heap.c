@@ -31,8 +31,8 @@
 #include "designs.h"
 
 /*
- * The first segment has 1024 entries, the last 2^26: 1.6 GB, and twice that the kernel does not give
- * in one piece. All hold 2^27 - 1024 entries.
+ * The first segment has 1024 entries, the last 2^26: 1.6 GB, and twice that the kernel does not
+ * give in one piece. All hold 2^27 - 1024 entries.
  */
 #define HEAP_SHIFT		10
 #define HEAP_SEGMENTS		17

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The layout of the interface, pinned: a field that moves breaks programs, and 32-bit callers.
+ *
+ * The selftests hold the same list, and are built for 64 and 32 bits.
+ */
+#ifndef HTW_ABI_H
+#define HTW_ABI_H
+
+#include <linux/build_bug.h>
+#include <linux/stddef.h>
+
+#include <linux/htwheel.h>
+
+#define ABI_FIELD(type, field, offset)	\
+	static_assert(offsetof(struct htwheel_##type, field) == (offset))
+#define ABI_SIZE(type, size)		\
+	static_assert(sizeof(struct htwheel_##type) == (size))
+
+ABI_FIELD(info, size, 0);
+ABI_FIELD(info, flags, 4);
+ABI_FIELD(info, abi, 8);
+ABI_FIELD(info, clock, 12);
+ABI_FIELD(info, features, 16);
+ABI_FIELD(info, tick_ns, 24);
+ABI_FIELD(info, max_timers, 32);
+ABI_FIELD(info, max_timers_ceiling, 40);
+ABI_FIELD(info, max_batch, 48);
+ABI_FIELD(info, max_stride, 52);
+ABI_FIELD(info, cpus, 56);
+ABI_FIELD(info, levels, 60);
+ABI_FIELD(info, slots, 64);
+ABI_FIELD(info, reserved, 68);
+ABI_FIELD(info, design, 72);
+ABI_SIZE(info, 88);
+
+ABI_FIELD(setup, size, 0);
+ABI_FIELD(setup, flags, 4);
+ABI_FIELD(setup, clock, 8);
+ABI_FIELD(setup, reserved, 12);
+ABI_FIELD(setup, max_timers, 16);
+ABI_SIZE(setup, 24);
+
+ABI_FIELD(op, opcode, 0);
+ABI_FIELD(op, policy, 2);
+ABI_FIELD(op, flags, 4);
+ABI_FIELD(op, result, 8);
+ABI_FIELD(op, tag, 12);
+ABI_FIELD(op, id, 16);
+ABI_FIELD(op, time_ns, 24);
+ABI_FIELD(op, period_ns, 32);
+ABI_FIELD(op, slack_ns, 40);
+ABI_FIELD(op, user_data, 48);
+ABI_FIELD(op, reserved, 56);
+ABI_SIZE(op, 64);
+
+ABI_FIELD(submit, size, 0);
+ABI_FIELD(submit, flags, 4);
+ABI_FIELD(submit, ops, 8);
+ABI_FIELD(submit, nr, 16);
+ABI_FIELD(submit, stride, 20);
+ABI_FIELD(submit, done, 24);
+ABI_FIELD(submit, failed, 28);
+ABI_SIZE(submit, 32);
+
+ABI_FIELD(event, id, 0);
+ABI_FIELD(event, user_data, 8);
+ABI_FIELD(event, deadline_ns, 16);
+ABI_FIELD(event, fired_ns, 24);
+ABI_FIELD(event, count, 32);
+ABI_FIELD(event, tag, 40);
+ABI_FIELD(event, flags, 44);
+ABI_SIZE(event, 48);
+
+ABI_FIELD(stats, size, 0);
+ABI_FIELD(stats, flags, 4);
+ABI_FIELD(stats, armed, 8);
+ABI_FIELD(stats, fired, 16);
+ABI_FIELD(stats, cancelled, 24);
+ABI_FIELD(stats, replaced, 32);
+ABI_FIELD(stats, pending, 40);
+ABI_FIELD(stats, expired, 48);
+ABI_FIELD(stats, peak, 56);
+ABI_FIELD(stats, pool_bytes, 64);
+ABI_FIELD(stats, passes, 72);
+ABI_FIELD(stats, wakeups, 80);
+ABI_FIELD(stats, reprogrammed, 88);
+ABI_FIELD(stats, moves, 96);
+ABI_FIELD(stats, slots_visited, 104);
+ABI_FIELD(stats, budget_stops, 112);
+ABI_FIELD(stats, backlog_cpus, 120);
+ABI_FIELD(stats, backlog_ns, 128);
+ABI_FIELD(stats, queued, 136);
+ABI_FIELD(stats, late, 144);
+ABI_SIZE(stats, 400);
+
+#undef ABI_FIELD
+#undef ABI_SIZE
+
+#endif /* HTW_ABI_H */

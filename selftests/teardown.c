@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The end of a context while everything is going on: killed with many timers, closed while they fire,
+ * closed under threads that arm. Memory and queues come back to what they were.
+ */
+#include <signal.h>
+
+#include "harness.h"
+#include "ledger.h"
+
+#define NR_THREADS	4
+
+FIXTURE(teardown) {
+	uint64_t queued;
+};
+
+FIXTURE_SETUP(teardown)
+{
+	self->queued = queued_timers();
+}
+
+FIXTURE_TEARDOWN(teardown)
+{
+	EXPECT_TRUE(wait_queued(self->queued));
+}
+
+/* In a child: some timers that fire at once and later, some that never do; then wait to be killed. */
+static void hold_timers(int ready_fd, uint32_t nr, uint32_t firing)
+{
+	int fd = open_device(O_NONBLOCK);
+	struct ledger ledger;
+
+	if (fd < 0 || ledger_init(&ledger, nr) ||
+	    ledger_arm(&ledger, fd, firing, nr - firing, HOUR_NS, HOUR_NS) ||
+	    ledger_arm(&ledger, fd, 0, firing, 0, 10 * NS_PER_MS) ||
+	    write(ready_fd, "", 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+/* Kill such a child; 0 if it had got as far as it should. */
+static int kill_holder(uint32_t nr, uint32_t firing, uint64_t after_ns)
+{
+	int ends[2], status;
+	char byte;
+	pid_t pid;
+
+	if (pipe(ends))
+		return -errno;
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (!pid)
+		hold_timers(ends[1], nr, firing);
+	close(ends[1]);
+	status = read(ends[0], &byte, 1) == 1 ? 0 : -EIO;
+	close(ends[0]);
+	sleep_ns(after_ns);
+	kill(pid, SIGKILL);
+	if (reap(pid) != -SIGKILL)
+		return -ECHILD;
+	return status;
+}
+
+TEST_F(teardown, B34_killed_with_100000_armed)
+{
+	ASSERT_EQ(0, kill_holder(100000, 0, 0));
+}
+
+/* Killed at any point of a wave of expirations; in the end nothing is left, whatever the round. */
+TEST_F(teardown, B34_killed_while_timers_fire)
+{
+	unsigned int round, rounds = scaled(8);
+
+	for (round = 0; round < rounds; round++) {
+		ASSERT_EQ(0, kill_holder(20000, 10000, round * NS_PER_MS));
+		ASSERT_TRUE(wait_queued(self->queued)) {
+			TH_LOG("round %u", round);
+		}
+	}
+}
+
+/* If each round left its timers' memory behind, the loss would be twice the bound. */
+TEST_F(teardown, B34_memory_comes_back)
+{
+	const uint32_t nr = 60000;
+	const uint64_t bytes = nr * 64ULL;
+	unsigned int round, rounds = scaled(12);
+	uint64_t before, after;
+
+	/* The first rounds fill caches, of the debug kernel as well. */
+	for (round = 0; round < 3; round++)
+		ASSERT_EQ(0, kill_holder(nr, nr / 10, 0));
+	before = meminfo("MemAvailable");
+	ASSERT_LT(0, before);
+	for (round = 0; round < rounds; round++)
+		ASSERT_EQ(0, kill_holder(nr, nr / 10, 0));
+	ASSERT_TRUE(wait_queued(self->queued));
+	after = meminfo("MemAvailable");
+	TH_LOG("%lld KiB less after %u rounds of %llu KiB",
+	       (long long)(before - after) / 1024, rounds, (unsigned long long)bytes / 1024);
+	EXPECT_GT(rounds * bytes / 2 + after, before);
+}
+
+/* Close it at any point of a wave of expirations on all CPUs (B32). */
+TEST_F(teardown, closed_while_timers_fire)
+{
+	unsigned int round, rounds = scaled(30);
+	struct ledger ledger;
+	int fd;
+
+	ASSERT_EQ(0, ledger_init(&ledger, 4000));
+	for (round = 0; round < rounds; round++) {
+		fd = open_device(O_NONBLOCK);
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(0, pin_to(round));
+		ASSERT_EQ(0, ledger_arm(&ledger, fd, 0, 2000, 0, 5 * NS_PER_MS));
+		ASSERT_EQ(0, pin_to(round + 1));
+		ASSERT_EQ(0, ledger_arm(&ledger, fd, 2000, 2000, 0, 5 * NS_PER_MS));
+		sleep_ns(round % 8 * 500 * NS_PER_US);
+		close(fd);
+	}
+	ledger_free(&ledger);
+}
+
+struct closing {
+	int		fd;
+	unsigned int	number;
+	bool		*stop;
+	unsigned long	wrong;
+};
+
+static void *arm_for_ever(void *arg)
+{
+	struct closing *closing = arg;
+	uint64_t id = 0;
+	int ret;
+
+	pin_to(closing->number);
+	while (!__atomic_load_n(closing->stop, __ATOMIC_RELAXED)) {
+		ret = arm_in(closing->fd, closing->number * 100 * NS_PER_US, 0, &id);
+		closing->wrong += ret && ret != -ENOTTY && ret != -ENOSPC;
+		ret = rearm_in(closing->fd, id, NS_PER_MS);
+		closing->wrong += ret < 0 && ret != -ENOTTY && ret != -ENOENT;
+	}
+	return NULL;
+}
+
+/*
+ * Threads arm and re-arm while the descriptor's file is replaced by another one, which closes the
+ * first: each call is made on the one or on the other, and the timers of the first are gone.
+ */
+TEST_F(teardown, B33_closed_under_threads_that_arm)
+{
+	unsigned int round, rounds = scaled(15), i;
+	struct closing closings[NR_THREADS];
+	pthread_t threads[NR_THREADS];
+	bool stop;
+	int fd, null_fd = open("/dev/null", O_RDWR);
+
+	if (null_fd < 0)
+		SKIP(return, "no /dev/null");
+	for (round = 0; round < rounds; round++) {
+		fd = open_device(O_NONBLOCK);
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(0, device_setup(fd, 1000));
+		stop = false;
+		for (i = 0; i < NR_THREADS; i++) {
+			closings[i] = (struct closing){ fd, i, &stop, 0 };
+			ASSERT_EQ(0, pthread_create(&threads[i], NULL, arm_for_ever, &closings[i]));
+		}
+		sleep_ns(round % 8 * NS_PER_MS);
+		ASSERT_EQ(fd, dup2(null_fd, fd));
+		sleep_ns(NS_PER_MS);
+		__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+		for (i = 0; i < NR_THREADS; i++) {
+			pthread_join(threads[i], NULL);
+			EXPECT_EQ(0, closings[i].wrong);
+		}
+		close(fd);
+		ASSERT_TRUE(wait_queued(self->queued)) {
+			TH_LOG("round %u", round);
+		}
+	}
+	close(null_fd);
+}
+
+/* Many processes, each killed in the middle of what it does. */
+TEST_F(teardown, storm_of_killed_processes)
+{
+	unsigned int round, rounds = scaled(5), i;
+	struct closing closing = { .number = 1 };
+	bool stop = false;
+	pid_t pids[8];
+
+	closing.stop = &stop;
+	for (round = 0; round < rounds; round++) {
+		for (i = 0; i < ARRAY_SIZE(pids); i++) {
+			pids[i] = fork();
+			ASSERT_LE(0, pids[i]);
+			if (pids[i])
+				continue;
+			closing.fd = open_device(O_NONBLOCK);
+			closing.number = i;
+			arm_for_ever(&closing);
+		}
+		sleep_ns(30 * NS_PER_MS);
+		for (i = 0; i < ARRAY_SIZE(pids); i++)
+			kill(pids[i], SIGKILL);
+		for (i = 0; i < ARRAY_SIZE(pids); i++)
+			EXPECT_EQ(-SIGKILL, reap(pids[i]));
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -160,7 +160,8 @@ static void receive(struct demo *demo)
 }
 
 /* An arm with a relative time, submitted between @before and @after, has come back. */
-static void note_arm(struct demo *demo, const struct htwheel_op *op, uint64_t before, uint64_t after)
+static void note_arm(struct demo *demo, const struct htwheel_op *op, uint64_t before,
+		     uint64_t after)
 {
 	struct record *record = &demo->records[demo->armed];
 
@@ -286,8 +287,9 @@ static bool books_agree(const struct demo *demo)
 	bool agree;
 
 	device_stats(demo->fd, &stats);
-	printf("books of the module: armed %llu = fired %llu + cancelled %llu + replaced %llu + "
-	       "pending %llu\n", stats.armed, stats.fired, stats.cancelled, stats.replaced, stats.pending);
+	printf("books of the module: armed %llu = fired %llu + cancelled %llu + "
+	       "replaced %llu + pending %llu\n", stats.armed, stats.fired,
+	       stats.cancelled, stats.replaced, stats.pending);
 	printf("engine: %llu passes, %llu wake-ups, %llu moves, %llu hrtimer starts and stops\n",
 	       stats.passes, stats.wakeups, stats.moves, stats.reprogrammed);
 	printf("memory: %llu bytes for at most %llu timers at once\n", stats.pool_bytes,
@@ -426,9 +428,9 @@ static void prepare(struct demo *demo)
 	demo->kernel_late_ns = allocate(demo->nr, sizeof(*demo->kernel_late_ns));
 	demo->ops = allocate(demo->batch, sizeof(*demo->ops));
 	demo->targets = allocate(demo->batch, sizeof(*demo->targets));
-	printf("%" PRIu32 " timers of %.3f to %.3f s, batches of %" PRIu32 ", design %s, "
-	       "tick %.3f ms, %u CPUs\n", demo->nr, demo->min_ns / 1e9, demo->max_ns / 1e9, demo->batch, info.design,
-	       info.tick_ns / 1e6, info.cpus);
+	printf("%" PRIu32 " timers of %.3f to %.3f s, batches of %" PRIu32 ", ", demo->nr,
+	       demo->min_ns / 1e9, demo->max_ns / 1e9, demo->batch);
+	printf("design %s, tick %.3f ms, %u CPUs\n", info.design, info.tick_ns / 1e6, info.cpus);
 }
 
 int command_demo(int argc, char **argv)

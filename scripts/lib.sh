@@ -114,5 +114,5 @@ hash_of() {
 
 # kernel_release KDIR: what uname -r prints there (Debian's config/kernel.release does not say it).
 kernel_release() {
-	sed -n 's/^#define UTS_RELEASE "\(.*\)"$/\1/p' "$1/include/generated/utsrelease.h"
+	sed -n 's/^#define UTS_RELEASE "\(.*\)"$/\1/p' "$1/include/generated/utsrelease.h" 2>/dev/null || true
 }

@@ -17,7 +17,7 @@ tools: ## htwheelctl
 	@$(MAKE) --no-print-directory -C tools
 
 demo: ## a million timers in a real kernel (KERNEL=6.1|6.12|uml); the main job
-	@scripts/install-packages build qemu
+	@scripts/install-packages build qemu $(if $(filter uml%,$(KERNEL)),uml)
 	@scripts/demo $(KERNEL)
 
 check: ## all tests; QUICK=1: only what needs the fast user-mode kernel or none

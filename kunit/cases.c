@@ -7,6 +7,14 @@
 
 #include "cases.h"
 
+const struct htw_case *const htw_case_tables[] = {
+	htw_cases_tick,
+	htw_cases_next,
+	htw_cases_pass,
+	htw_cases_shape,
+	NULL
+};
+
 const struct htw_start htw_starts[] = {
 	{ .bits = 64, .tick = 0 },
 	{ .bits = 64, .tick = BIT_ULL(31) - 5 },
@@ -56,18 +64,17 @@ const char *htw_roll_missing(void)
 /**
  * htw_case_run() - run a case
  * @test: the test; says design and start
- * @run: the case
- * @timers: its timers
+ * @what: the case
  *
  * Context: task, may sleep.
  */
-void htw_case_run(struct htw_test *test, void (*run)(struct htw_rig *rig), u32 timers)
+void htw_case_run(struct htw_test *test, const struct htw_case *what)
 {
-	struct htw_rig *rig = htw_rig_open(test, test->design, timers);
+	struct htw_rig *rig = htw_rig_open(test, test->design, what->timers);
 
 	htw_roll_note(test->design);
 	if (!rig)
 		return;
-	run(rig);
+	what->run(rig);
 	htw_rig_close(rig);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cases: the next expiry. The rig holds next() against the oracle after each operation, and fails a pass that
- * ends with a next() that is not later than its time, so that one which only follows next() never spins.
+ * Cases: the next expiry. The rig holds next() against the oracle after each operation, and fails a
+ * pass that ends with a next() that is not later than its time, so that one which only follows
+ * next() never spins.
  */
 #include <linux/bits.h>
 #include <linux/kernel.h>
@@ -31,8 +32,11 @@ static void arm_and_cancel_everywhere(struct htw_rig *rig)
 	}
 }
 
-/* No slot keeps its mark: next() is none, which the rig sees, and a pass over all of it does no work. */
-void htw_case_b14_last_cancel_in_each_slot(struct htw_rig *rig)
+/*
+ * No slot keeps its mark: next() is none, which the rig sees, and a pass over all of it does no
+ * work.
+ */
+static void b14_last_cancel_in_each_slot(struct htw_rig *rig)
 {
 	arm_and_cancel_everywhere(rig);
 	htw_rig_run(rig, rig->tick_max);
@@ -43,7 +47,7 @@ void htw_case_b14_last_cancel_in_each_slot(struct htw_rig *rig)
 	htw_rig_expect(rig, "slots looked at", rig->work.slots, 0);
 }
 
-void htw_case_b18_empty_has_no_next(struct htw_rig *rig)
+static void b18_empty_has_no_next(struct htw_rig *rig)
 {
 	unsigned int i;
 
@@ -62,8 +66,10 @@ void htw_case_b18_empty_has_no_next(struct htw_rig *rig)
 	htw_rig_expect(rig, "next()", htw_rig_next(rig), HTW_TICK_NONE);
 }
 
-/* Armed for later, a pass meanwhile, modified to earlier. Follow next(), which must have noticed. */
-void htw_case_b20_modify_to_earlier(struct htw_rig *rig)
+/*
+ * Armed for later, a pass meanwhile, modified to earlier. Follow next(), which must have noticed.
+ */
+static void b20_modify_to_earlier(struct htw_rig *rig)
 {
 	u32 initial, target;
 	u64 base;
@@ -81,7 +87,7 @@ void htw_case_b20_modify_to_earlier(struct htw_rig *rig)
 	}
 }
 
-void htw_case_b21_later_insert_hides_nothing(struct htw_rig *rig)
+static void b21_later_insert_hides_nothing(struct htw_rig *rig)
 {
 	u64 base = rig->now_tick;
 	u32 i;
@@ -106,7 +112,7 @@ void htw_case_b21_later_insert_hides_nothing(struct htw_rig *rig)
 	htw_rig_expect_fired(rig, 5, base + 11000);
 }
 
-void htw_case_b24_first_moved_later(struct htw_rig *rig)
+static void b24_first_moved_later(struct htw_rig *rig)
 {
 	u64 base = rig->now_tick;
 
@@ -120,8 +126,11 @@ void htw_case_b24_first_moved_later(struct htw_rig *rig)
 	htw_rig_expect(rig, "hand-outs", rig->timer[0].fired, 1);
 }
 
-/* 3 s, a day and 10 years of ticks of 2^19 ns: the same few slots, with nothing queued and with a far timer. */
-void htw_case_b75_long_idle_is_free(struct htw_rig *rig)
+/*
+ * 3 s, a day and 10 years of ticks of 2^19 ns: the same few slots, with nothing queued and with a
+ * far timer.
+ */
+static void b75_long_idle_is_free(struct htw_rig *rig)
 {
 	static const u64 idles[] = { 5722, 164794921, 601500000000ULL };
 	u32 levels = rig->geometry.levels;
@@ -141,3 +150,13 @@ void htw_case_b75_long_idle_is_free(struct htw_rig *rig)
 				       levels * 64);
 	}
 }
+
+const struct htw_case htw_cases_next[] = {
+	HTW_CASE(b14_last_cancel_in_each_slot, 1),
+	HTW_CASE(b18_empty_has_no_next, 1),
+	HTW_CASE(b20_modify_to_earlier, 1),
+	HTW_CASE(b21_later_insert_hides_nothing, 6),
+	HTW_CASE(b24_first_moved_later, 1),
+	HTW_CASE(b75_long_idle_is_free, 2),
+	{}
+};

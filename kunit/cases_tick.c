@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cases: a timer leaves at its tick, neither before nor after, whatever the digits of the tick and the clock.
- * That it is never early and never left behind is the rig's to see; so most cases arm, go on, and look at the
- * time of the hand-out.
+ * Cases: a timer leaves at its tick, neither before nor after, whatever the digits of the tick and
+ * the clock. That it is never early and never left behind is the rig's to see; so most cases arm,
+ * go on, and look at the time of the hand-out.
  */
 #include <linux/bits.h>
 #include <linux/kernel.h>
@@ -11,8 +11,10 @@
 #include "cases.h"
 #include "random.h"
 
-/* After a long idle a timer of one tick takes one tick, through each way that leads into the queue. */
-void htw_case_b02_one_tick_after_a_long_idle(struct htw_rig *rig)
+/*
+ * After a long idle a timer of one tick takes one tick, through each way that leads into the queue.
+ */
+static void b02_one_tick_after_a_long_idle(struct htw_rig *rig)
 {
 	static const u64 idles[] = { 1000000, BIT_ULL(31), BIT_ULL(36) };
 	enum { FORWARDED, STALE, MODIFIED };
@@ -20,18 +22,22 @@ void htw_case_b02_one_tick_after_a_long_idle(struct htw_rig *rig)
 	u64 now, moves;
 
 	for (i = 0; i < ARRAY_SIZE(idles); i++) {
-		/* The engine forwards the clock of an idle queue, so the timer never has to move. */
+		/*
+		 * The engine forwards the clock of an idle queue, so the timer never has to move.
+		 */
 		now = rig->now_tick + idles[i];
 		htw_rig_advance(rig, now, 0);
-		htw_rig_expect(rig, "clock of an empty queue after advance() with no budget", rig->clock_tick,
-			       now);
+		htw_rig_expect(rig, "clock of an empty queue", rig->clock_tick, now);
 		moves = rig->work.moves;
 		htw_rig_add(rig, FORWARDED, now + 1);
 		htw_rig_run(rig, now + 1);
 		htw_rig_expect_fired(rig, FORWARDED, now + 1);
 		htw_rig_expect(rig, "moves", rig->work.moves, moves);
 
-		/* And if the clock is that of the last pass, because something far is queued or nobody did. */
+		/*
+		 * And if the clock is that of the last pass, because something far is queued or
+		 * nobody did.
+		 */
 		now = rig->now_tick + idles[i];
 		htw_rig_add(rig, MODIFIED, now + idles[i]);
 		htw_rig_add(rig, STALE, now + 1);
@@ -44,7 +50,7 @@ void htw_case_b02_one_tick_after_a_long_idle(struct htw_rig *rig)
 	}
 }
 
-void htw_case_b04_distances_around_level_ends(struct htw_rig *rig)
+static void b04_distances_around_level_ends(struct htw_rig *rig)
 {
 	static const u64 distances[] = {
 		1, 62, 63, 64, 65, 503, 504, 505, 4031, 4032, 4033, 4095, 4096, 4097, 32255, 32256,
@@ -64,7 +70,7 @@ void htw_case_b04_distances_around_level_ends(struct htw_rig *rig)
 }
 
 /* A deadline inside a tick belongs to the tick that ends after it. */
-void htw_case_b08_deadline_inside_a_tick(struct htw_rig *rig)
+static void b08_deadline_inside_a_tick(struct htw_rig *rig)
 {
 	u64 base = rig->now_tick;
 	u32 poll_ms;
@@ -76,7 +82,10 @@ void htw_case_b08_deadline_inside_a_tick(struct htw_rig *rig)
 	htw_rig_run(rig, base + 20 / 10);
 	htw_rig_expect_fired(rig, 0, base + 20 / 10);
 
-	/* Ticks of 2 s, a look every 1.8 s, deadline 11 s: seen at 12.6 s, the first look after 12 s. */
+	/*
+	 * Ticks of 2 s, a look every 1.8 s, deadline 11 s: seen at 12.6 s, the first look after 12
+	 * s.
+	 */
 	base = rig->now_tick;
 	htw_rig_add(rig, 1, base + DIV_ROUND_UP(11000, 2000));
 	for (poll_ms = 1800; poll_ms < 12600; poll_ms += 1800) {
@@ -88,7 +97,7 @@ void htw_case_b08_deadline_inside_a_tick(struct htw_rig *rig)
 }
 
 /* Beyond the reach of one level, of several, of the whole wheel. */
-void htw_case_b10_longer_than_the_wheel(struct htw_rig *rig)
+static void b10_longer_than_the_wheel(struct htw_rig *rig)
 {
 	u64 slots = rig->geometry.slots ?: 64;
 	u64 base = rig->now_tick;
@@ -109,8 +118,11 @@ void htw_case_b10_longer_than_the_wheel(struct htw_rig *rig)
 		htw_rig_expect_fired(rig, i, rig->timer[i].node.tick);
 }
 
-/* The report: index 200 of 512, 600 ticks, came after 88. Here at each index, with other distances too. */
-void htw_case_b11_every_phase_of_512(struct htw_rig *rig)
+/*
+ * The report: index 200 of 512, 600 ticks, came after 88. Here at each index, with other distances
+ * too.
+ */
+static void b11_every_phase_of_512(struct htw_rig *rig)
 {
 	u32 phase, i;
 	u64 base;
@@ -127,7 +139,7 @@ void htw_case_b11_every_phase_of_512(struct htw_rig *rig)
 	}
 }
 
-void htw_case_b12_from_multiples_of_slots(struct htw_rig *rig)
+static void b12_from_multiples_of_slots(struct htw_rig *rig)
 {
 	static const u64 multiples[] = { 64, 4096, 64 * 4096 };
 	unsigned int i;
@@ -150,7 +162,7 @@ void htw_case_b12_from_multiples_of_slots(struct htw_rig *rig)
 }
 
 /* Each re-arm from the hand-out of the last one: 100 ticks stay 100 ticks. */
-void htw_case_b13_chain_of_a_million_ticks(struct htw_rig *rig)
+static void b13_chain_of_a_million_ticks(struct htw_rig *rig)
 {
 	u64 base = rig->now_tick;
 	u32 turn;
@@ -166,7 +178,7 @@ void htw_case_b13_chain_of_a_million_ticks(struct htw_rig *rig)
 }
 
 /* What is as far away as a level reaches must not alias with now. */
-void htw_case_b16_reach_of_each_level(struct htw_rig *rig)
+static void b16_reach_of_each_level(struct htw_rig *rig)
 {
 	unsigned int phase, shift;
 	u64 base, reach;
@@ -191,8 +203,11 @@ void htw_case_b16_reach_of_each_level(struct htw_rig *rig)
 	}
 }
 
-/* Armed, modified to, or armed again after the hand-out at exactly now: the next pass, and only once. */
-void htw_case_b17_exactly_now(struct htw_rig *rig)
+/*
+ * Armed, modified to, or armed again after the hand-out at exactly now: the next pass, and only
+ * once.
+ */
+static void b17_exactly_now(struct htw_rig *rig)
 {
 	unsigned int i;
 	u64 now;
@@ -211,13 +226,13 @@ void htw_case_b17_exactly_now(struct htw_rig *rig)
 		htw_rig_expect_fired(rig, 2, now);
 		htw_rig_add(rig, 2, now);
 		htw_rig_run(rig, now);
-		htw_rig_expect(rig, "hand-outs of the timer armed again", rig->timer[2].fired, 2 * (i + 1));
+		htw_rig_expect(rig, "hand-outs, two a turn", rig->timer[2].fired, 2 * (i + 1));
 		htw_rig_run(rig, now + 1);
 	}
 }
 
 /* "Never" is not now, not in 3 s, not in 10 years of ticks of 2^19 ns. */
-void htw_case_b51_never(struct htw_rig *rig)
+static void b51_never(struct htw_rig *rig)
 {
 	u64 base = rig->now_tick;
 
@@ -235,7 +250,7 @@ void htw_case_b51_never(struct htw_rig *rig)
 }
 
 /* The starts lie just before a wrap: the same distances give the same results there as anywhere. */
-void htw_case_b53_across_the_start(struct htw_rig *rig)
+static void b53_across_the_start(struct htw_rig *rig)
 {
 	u64 base = rig->now_tick;
 	u64 random = 53;
@@ -249,10 +264,10 @@ void htw_case_b53_across_the_start(struct htw_rig *rig)
 }
 
 /*
- * A deadline is rounded up to a tick, the time down. Ticks of 1 ms, all times in us: never early, less than a
- * tick late, and not late at all if armed at the start of a tick.
+ * A deadline is rounded up to a tick, the time down. Ticks of 1 ms, all times in us: never early,
+ * less than a tick late, and not late at all if armed at the start of a tick.
  */
-void htw_case_b61_phases_of_a_tick(struct htw_rig *rig)
+static void b61_phases_of_a_tick(struct htw_rig *rig)
 {
 	static const u32 phases[] = { 0, 300, 700, 999 };
 	static const u32 distances[] = { 1000, 1200, 20000 };
@@ -272,12 +287,13 @@ void htw_case_b61_phases_of_a_tick(struct htw_rig *rig)
 		htw_rig_expect_at_least(rig, "us from arm to hand-out", now - phase, distance);
 		htw_rig_expect_at_most(rig, "us from arm to hand-out", now - phase, distance + 999);
 		if (!phase)
-			htw_rig_expect(rig, "us at phase 0", now, DIV_ROUND_UP(distance, 1000) * 1000);
+			htw_rig_expect(rig, "us at phase 0", now,
+				       DIV_ROUND_UP(distance, 1000) * 1000);
 	}
 }
 
 /* The end of time: nothing wraps, and what is overdue there is handed out there. */
-void htw_case_last_tick_of_all(struct htw_rig *rig)
+static void last_tick_of_all(struct htw_rig *rig)
 {
 	u64 last = rig->tick_max;
 
@@ -304,3 +320,20 @@ void htw_case_last_tick_of_all(struct htw_rig *rig)
 	htw_rig_expect_fired(rig, 0, last);
 	htw_rig_expect_fired(rig, 1, last);
 }
+
+const struct htw_case htw_cases_tick[] = {
+	HTW_CASE(b02_one_tick_after_a_long_idle, 3),
+	HTW_CASE(b04_distances_around_level_ends, 16),
+	HTW_CASE(b08_deadline_inside_a_tick, 2),
+	HTW_CASE(b10_longer_than_the_wheel, 40),
+	HTW_CASE(b11_every_phase_of_512, 16),
+	HTW_CASE(b12_from_multiples_of_slots, 2),
+	HTW_CASE(b13_chain_of_a_million_ticks, 1),
+	HTW_CASE(b16_reach_of_each_level, 3),
+	HTW_CASE(b17_exactly_now, 4),
+	HTW_CASE(b51_never, 3),
+	HTW_CASE(b53_across_the_start, 200),
+	HTW_CASE(b61_phases_of_a_tick, 1),
+	HTW_CASE(last_tick_of_all, 4),
+	{}
+};

@@ -2,18 +2,23 @@
 /*
  * The judge: the rules of queue.h, and the text of a failure.
  *
- * Two rules are about a clock that may be ahead of the time given to advance(), because a time may lie before
- * an earlier one (FAULTS B65), and because a pass that stops for its budget may leave the clock at the slot
- * that it was emptying. Then only "never early" is asked of the call. What is overdue by the time but not by
- * the clock may come now or when the time has caught up with the clock: the wheel does the latter, the heap,
- * which has no use for its clock, the former.
+ * Two rules are about a clock that may be ahead of the time given to advance(), because a time may
+ * lie before an earlier one (FAULTS B65), and because a pass that stops for its budget may leave
+ * the clock at the slot that it was emptying. Then only "never early" is asked of the call. What is
+ * overdue by the time but not by the clock may come now or when the time has caught up with the
+ * clock: the wheel does the latter, the heap, which has no use for its clock, the former.
  */
 #include <linux/kernel.h>
 #include <linux/minmax.h>
 
 #include "judge.h"
 
-static void rig_fail(struct htw_rig *rig, const char *what, u64 got, const char *relation, u64 expected)
+/* Where, what was done, and what came out. */
+#define RIG_FAILURE	"%s, %u bits from %llu, seed %llu, step %u, clock %llu, " \
+			"%s(%llu, %llu): %s: expected %s%llu, got %llu"
+
+static void rig_fail(struct htw_rig *rig, const char *what, u64 got, const char *relation,
+		     u64 expected)
 {
 	struct htw_test *test = rig->test;
 
@@ -21,10 +26,9 @@ static void rig_fail(struct htw_rig *rig, const char *what, u64 got, const char 
 		return;
 	test->failed = true;
 	snprintf(test->text, sizeof(test->text),
-		 "%s, %u bits from %llu, seed %llu, step %u, clock %llu, %s(%llu, %llu): %s: expected %s%llu, got %llu",
-		 rig->design->name, test->tick_bits, test->start_tick, test->seed, rig->steps,
-		 rig->queue ? rig->queue->clock_tick : 0, rig->operation, rig->argument[0],
-		 rig->argument[1], what, relation, expected, got);
+		 RIG_FAILURE, rig->design->name, test->tick_bits, test->start_tick, test->seed,
+		 rig->steps, rig->queue ? rig->queue->clock_tick : 0, rig->operation,
+		 rig->argument[0], rig->argument[1], what, relation, expected, got);
 }
 
 /**
@@ -103,8 +107,8 @@ bool htw_rig_expect_fired(struct htw_rig *rig, u32 index, u64 tick)
 {
 	rig->argument[0] = index;
 	rig->argument[1] = rig->timer[index].node.tick;
-	return htw_rig_expect(rig, "the timer is still queued", htw_rig_is_live(rig, index), false) &&
-		htw_rig_expect(rig, "time of the hand-out", rig->timer[index].fired_tick, tick);
+	htw_rig_expect(rig, "the timer is queued", htw_rig_is_live(rig, index), false);
+	return htw_rig_expect(rig, "time of the hand-out", rig->timer[index].fired_tick, tick);
 }
 
 /* Only a design without slots can, and then must, name the earliest tick itself. */
@@ -138,6 +142,7 @@ void htw_judge_state(struct htw_rig *rig, u64 now_tick, bool complete)
 {
 	struct htw_oracle_view view;
 	bool look = rig->steps % rig->look_every == 0;
+	bool check = rig->steps % rig->check_every == 0;
 
 	if (look)
 		view = htw_oracle_look(&rig->oracle, now_tick);
@@ -145,9 +150,11 @@ void htw_judge_state(struct htw_rig *rig, u64 now_tick, bool complete)
 	judge_next(rig, look ? &view : NULL);
 	if (look && complete)
 		htw_rig_expect(rig, "timers left that are due", view.due, 0);
-	if (rig->steps % rig->check_every == 0)
-		htw_rig_expect(rig, "line at which check() found a fault", rig->design->check(rig->queue), 0);
-	htw_rig_expect(rig, "clock, which only advance() moves", rig->queue->clock_tick, rig->clock_tick);
+	if (check)
+		htw_rig_expect(rig, "line of the fault that check() found",
+			       rig->design->check(rig->queue), 0);
+	htw_rig_expect(rig, "clock, which only advance() moves", rig->queue->clock_tick,
+		       rig->clock_tick);
 }
 
 /**
@@ -156,19 +163,19 @@ void htw_judge_state(struct htw_rig *rig, u64 now_tick, bool complete)
  * @entry: the timer
  * @same_call: whether the last one was handed out by the same call
  *
- * A timer that was handed out by an earlier call can only be compared with one that was in the queue at that
- * time, which is one that arrived before it.
+ * A timer that was handed out by an earlier call can only be compared with one that was in the
+ * queue at that time, which is one that arrived before it.
  *
  * Context: any.
  */
 void htw_judge_order(struct htw_rig *rig, const struct htw_oracle_entry *entry, bool same_call)
 {
 	const struct htw_oracle_entry *last = &rig->last;
-	bool older = entry->order < last->order;
+	bool older = last->live && entry->order < last->order;
 
-	if (same_call || (older && last->live))
+	if (same_call || older)
 		htw_rig_expect_at_least(rig, "order of hand-outs", entry->key, last->key);
-	if (older && last->live && entry->tick == last->tick && (rig->design->flags & HTW_DESIGN_FIFO))
+	if (older && entry->tick == last->tick && (rig->design->flags & HTW_DESIGN_FIFO))
 		rig_fail(rig, "arrival among equal ticks", entry->order, "at least ", last->order);
 }
 
@@ -186,15 +193,19 @@ void htw_judge_order(struct htw_rig *rig, const struct htw_oracle_entry *entry, 
 void htw_judge_advance(struct htw_rig *rig, u64 now_tick, u64 budget, bool more,
 		       const struct htw_work *work, u64 clock_tick)
 {
-	u64 visits = work->due + work->moves + (u64)rig->geometry.levels * rig->geometry.slots;
+	u64 slots = (u64)rig->geometry.levels * rig->geometry.slots;
 	u64 next = rig->design->next(rig->queue);
+	u64 units = work->due + work->moves;
 
 	htw_rig_expect_at_least(rig, "clock after advance()", rig->clock_tick, clock_tick);
-	htw_rig_expect_at_most(rig, "clock after advance()", rig->clock_tick, max(clock_tick, now_tick));
-	htw_rig_expect_at_most(rig, "units of work", work->due + work->moves, budget);
-	htw_rig_expect_at_most(rig, "slots looked at", work->slots, visits);
+	htw_rig_expect_at_most(rig, "clock after advance()", rig->clock_tick,
+			       max(clock_tick, now_tick));
+	htw_rig_expect_at_most(rig, "units of work", units, budget);
+	htw_rig_expect_at_most(rig, "slots looked at", work->slots, units + slots);
+	if (work->due)
+		htw_rig_expect_at_least(rig, "slots looked at", work->slots, 1);
 	if (more) {
-		htw_rig_expect(rig, "units of work if some is left", work->due + work->moves, budget);
+		htw_rig_expect(rig, "units of work if some is left", units, budget);
 		htw_rig_expect_at_most(rig, "next() if work is left", next, now_tick);
 		return;
 	}

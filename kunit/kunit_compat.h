@@ -7,22 +7,16 @@
 
 #include <kunit/test.h>
 #include <linux/module.h>
-#include <linux/version.h>
 
-/* A namespace is a string since 6.13, a bare word before; nothing in the headers tells but the version. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
-#define HTW_IMPORT_KUNIT_SYMBOLS()	MODULE_IMPORT_NS("EXPORTED_FOR_KUNIT_TESTING")
-#else
-#define HTW_IMPORT_KUNIT_SYMBOLS()	MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING)
-#endif
+/*
+ * MODULE_IMPORT_NS() takes a bare word before 6.13 and a string since; what it makes of it is
+ * always this.
+ */
+#define HTW_IMPORT_KUNIT_SYMBOLS()	MODULE_INFO(import_ns, "EXPORTED_FOR_KUNIT_TESTING")
 
-/* A generator of parameters is given the test since the kernel that also brought this macro. */
+/* The kernel that brought this macro also gives the running test to generators of parameters. */
 #ifdef KUNIT_CASE_PARAM_WITH_INIT
-#define HTW_KUNIT_GENERATOR(name) \
-	static const void *name(struct kunit *test, const void *previous, char *description)
-#else
-#define HTW_KUNIT_GENERATOR(name) \
-	static const void *name(const void *previous, char *description)
+#define HTW_KUNIT_GENERATOR_HAS_TEST
 #endif
 
 #endif /* HTW_KUNIT_COMPAT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The oracle: what a queue must do, told by a flat array and a loop over all of it. It has no structure that
- * could be wrong in the way in which a queue's can.
+ * The oracle: what a queue must do, told by a flat array and a loop over all of it. It has no
+ * structure that could be wrong in the way in which a queue's can.
  */
 #ifndef HTW_KUNIT_ORACLE_H
 #define HTW_KUNIT_ORACLE_H

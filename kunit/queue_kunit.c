@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit suite htwheel_queue: the battery that selftests/queue runs in userspace, on the designs as they are
- * in htwheel.ko. Every test runs for each design of the table at each start clock.
+ * KUnit suite htwheel_queue: the battery that selftests/queue runs in userspace, on the designs as
+ * they are in htwheel.ko. Every test runs for each design of the table at each start clock.
  */
 #include <linux/kernel.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "cases.h"
 #include "kunit_compat.h"
@@ -20,11 +21,16 @@ static unsigned long long ops = 20000;
 module_param(ops, ullong, 0444);
 MODULE_PARM_DESC(ops, "Operations of each random stream");
 
+/* KUnit's table is made of the battery's at load time. */
+#define MAX_CASES	96
+static struct kunit_case kunit_cases[MAX_CASES + 1];
+
 static u64 steps;
 
 /*
- * KUnit takes a parameter for an opaque pointer and only asks whether it is NULL. Ours is no pointer but a
- * number: 1 + the index of the design * the number of starts + the index of the start.
+ * KUnit takes a parameter for an opaque pointer and only asks whether it is NULL. Ours is no
+ * pointer but a number: 1 + the index of the design * the number of starts + the index of the
+ * start.
  */
 static unsigned int nr_starts(void)
 {
@@ -44,7 +50,11 @@ static unsigned int nr_designs(void)
 	return nr;
 }
 
-HTW_KUNIT_GENERATOR(designs_and_starts)
+#ifdef HTW_KUNIT_GENERATOR_HAS_TEST
+static const void *designs_and_starts(struct kunit *test, const void *previous, char *description)
+#else
+static const void *designs_and_starts(const void *previous, char *description)
+#endif
 {
 	unsigned long index = (unsigned long)previous;
 	const struct htw_design *design;
@@ -54,8 +64,8 @@ HTW_KUNIT_GENERATOR(designs_and_starts)
 		return NULL;
 	design = htw_designs[index / nr_starts()];
 	start = &htw_starts[index % nr_starts()];
-	snprintf(description, KUNIT_PARAM_DESC_SIZE, "%s, %u bits from %llu", design->name, start->bits,
-		 start->tick);
+	snprintf(description, KUNIT_PARAM_DESC_SIZE, "%s, %u bits from %llu", design->name,
+		 start->bits, start->tick);
 	return (void *)(index + 1);
 }
 
@@ -90,22 +100,30 @@ static void judge(struct kunit *test, const struct htw_test *run)
 		KUNIT_FAIL(test, "%s", run->text);
 }
 
-static void run_case(struct kunit *test, void (*body)(struct htw_rig *rig), u32 timers)
+static const struct htw_case *find_case(const char *name)
 {
+	const struct htw_case *const *table;
+	const struct htw_case *what;
+
+	for (table = htw_case_tables; *table; table++) {
+		for (what = *table; what->name; what++) {
+			if (!strcmp(what->name, name))
+				return what;
+		}
+	}
+	return NULL;
+}
+
+static void run_case(struct kunit *test)
+{
+	const struct htw_case *what = find_case(test->name);
 	unsigned int design;
 	struct htw_test *run = new_run(test, &design);
 
-	htw_case_run(run, body, timers);
+	KUNIT_ASSERT_NOT_NULL(test, what);
+	htw_case_run(run, what);
 	judge(test, run);
 }
-
-#define DEFINE_CASE(name, timers)				\
-	static void name(struct kunit *test)			\
-	{							\
-		run_case(test, htw_case_##name, timers);	\
-	}
-HTW_QUEUE_CASES(DEFINE_CASE)
-#undef DEFINE_CASE
 
 static void random_stream(struct kunit *test)
 {
@@ -150,22 +168,54 @@ static int draw_seed(struct kunit_suite *suite)
 	return 0;
 }
 
-static struct kunit_case htwheel_queue_cases[] = {
-#define CASE_ENTRY(name, timers)	KUNIT_CASE_PARAM(name, designs_and_starts),
-	HTW_QUEUE_CASES(CASE_ENTRY)
-#undef CASE_ENTRY
+static const struct kunit_case own_cases[] = {
 	KUNIT_CASE_PARAM(random_stream, designs_and_starts),
 	KUNIT_CASE_PARAM(designs_agree, designs_and_starts),
 	KUNIT_CASE(b88_every_design_was_run),
-	{}
 };
 
 static struct kunit_suite htwheel_queue_suite = {
 	.name		= "htwheel_queue",
 	.suite_init	= draw_seed,
-	.test_cases	= htwheel_queue_cases,
+	.test_cases	= kunit_cases,
 };
+
 kunit_test_suite(htwheel_queue_suite);
+
+/* Returns the entry behind those that it filled, or NULL if they are too many. */
+static struct kunit_case *fill_cases(struct kunit_case *entry, const struct htw_case *table)
+{
+	static const struct kunit_case model = KUNIT_CASE_PARAM(run_case, designs_and_starts);
+
+	for (; table->name; table++) {
+		if (entry == kunit_cases + MAX_CASES)
+			return NULL;
+		*entry = model;
+		entry->name = table->name;
+		entry++;
+	}
+	return entry;
+}
+
+/* KUnit looks at the suite after this, when the module goes live. */
+static int __init htw_queue_kunit_init(void)
+{
+	const struct htw_case *const *table;
+	struct kunit_case *entry = kunit_cases;
+
+	for (table = htw_case_tables; *table && entry; table++)
+		entry = fill_cases(entry, *table);
+	if (!entry || entry + ARRAY_SIZE(own_cases) > kunit_cases + MAX_CASES)
+		return -E2BIG;
+	memcpy(entry, own_cases, sizeof(own_cases));
+	return 0;
+}
+module_init(htw_queue_kunit_init);
+
+static void __exit htw_queue_kunit_exit(void)
+{
+}
+module_exit(htw_queue_kunit_exit);
 
 MODULE_DESCRIPTION("KUnit suite htwheel_queue: the queue designs of htwheel");
 MODULE_LICENSE("GPL");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The random numbers of the tests. The kernel's and the C library's are not used because a seed has to give
- * the same stream in both builds. The generator is splitmix64: a Weyl sequence and a mixer (G. Steele,
- * D. Lea and C. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
+ * The random numbers of the tests. The kernel's and the C library's are not used because a seed has
+ * to give the same stream in both builds. The generator is splitmix64: a Weyl sequence and a mixer
+ * (G. Steele, D. Lea and C. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
  */
 #ifndef HTW_KUNIT_RANDOM_H
 #define HTW_KUNIT_RANDOM_H
@@ -26,7 +26,9 @@ static inline u32 htw_random_below(u64 *state, u32 limit)
 	return ((htw_random(state) >> 32) * limit) >> 32;
 }
 
-/* A number of a random length of 1 to @bits bits, so that small ones are as frequent as large ones. */
+/*
+ * A number of a random length of 1 to @bits bits, so that small ones are as frequent as large ones.
+ */
 static inline u64 htw_random_length(u64 *state, u32 bits)
 {
 	u32 length = 1 + htw_random_below(state, bits);

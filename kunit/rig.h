@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The test rig: a queue, its timers and an oracle, driven together. Each operation is made on the queue and
- * told to the oracle, and whatever the contract in queue.h says about it is checked at once. A case or a
- * stream only says what to do, and adds what is special to it.
+ * The test rig: a queue, its timers and an oracle, driven together. Each operation is made on the
+ * queue and told to the oracle, and whatever the contract in queue.h says about it is checked at
+ * once. A case or a stream only says what to do, and adds what is special to it.
  *
- * The first violation is kept as text in struct htw_test, and from then on operations do nothing and
- * expectations hold. So a case needs no error paths: it runs to its end, and its loops end too as long as
- * they count or look at htw_rig_ok().
+ * The first violation is kept as text in struct htw_test, and from then on operations do nothing
+ * and expectations hold. So a case needs no error paths: it runs to its end, and its loops end too
+ * as long as they count or look at htw_rig_ok().
  */
 #ifndef HTW_KUNIT_RIG_H
 #define HTW_KUNIT_RIG_H

@@ -2,12 +2,14 @@
 /*
  * Random streams of operations on one queue, or the same on two queues of different designs.
  *
- * Ticks and times are drawn where queues go wrong: at and around powers of 64, at the ticks of other timers,
- * at next() itself, behind the clock, and at the last tick of all. Steps of all lengths are equally frequent.
+ * Ticks and times are drawn where queues go wrong: at and around powers of 64, at the ticks of
+ * other timers, at next() itself, behind the clock, and at the last tick of all. Steps of all
+ * lengths are equally frequent.
  *
- * A pair of queues is only comparable when both have finished a pass, for a budget buys each of them another
- * share of the work. So in a pair every advance goes on, at the same budget, until nothing is left; then the
- * same timers must be live in both. A single queue is left in the middle of a pass, and anything may follow.
+ * A pair of queues is only comparable when both have finished a pass, for a budget buys each of
+ * them another share of the work. So in a pair every advance goes on, at the same budget, until
+ * nothing is left; then the same timers must be live in both. A single queue is left in the middle
+ * of a pass, and anything may follow.
  */
 #include <linux/bits.h>
 #include <linux/kernel.h>
@@ -16,14 +18,19 @@
 #include "random.h"
 #include "stream.h"
 
-/* Far timers would stay for ever, and the clock would come to its end and stay: so begin again at times. */
+/*
+ * Far timers would stay for ever, and the clock would come to its end and stay: so begin again at
+ * times.
+ */
 #define STREAM_RESTART_OPS	2048
 
 /* Most steps and distances are below 2^24 ticks, two hours; these are the lengths of the others. */
 #define STREAM_STEP_BITS	40
 #define STREAM_DISTANCE_BITS	63
 
-/* To go to the next timer is a good step, but with far timers only it takes the clock to its end. */
+/*
+ * To go to the next timer is a good step, but with far timers only it takes the clock to its end.
+ */
 #define STREAM_JUMP		BIT_ULL(STREAM_STEP_BITS)
 
 const struct htw_stream_profile htw_stream_profiles[] = {
@@ -66,8 +73,8 @@ static bool stream_chance(struct htw_stream *stream, u32 nr)
 static u64 stream_table_step(struct htw_stream *stream)
 {
 	static const u64 steps[] = {
-		0, 1, 2, 63, 64, 65, 127, 128, 4095, 4096, 4097, (1 << 18) - 1, 1 << 18, (1 << 18) + 1,
-		1 << 24, (1 << 24) + 1,
+		0, 1, 2, 63, 64, 65, 127, 128, 4095, 4096, 4097,
+		(1 << 18) - 1, 1 << 18, (1 << 18) + 1, 1 << 24, (1 << 24) + 1,
 	};
 
 	return steps[stream_below(stream, ARRAY_SIZE(steps))];
@@ -182,8 +189,8 @@ static void stream_compare(struct htw_stream *stream)
 
 	for (i = 0; i < rig->nr_timers && htw_rig_ok(rig); i++) {
 		rig->argument[0] = i;
-		htw_rig_expect(rig, "a timer is queued in one design as in the other", htw_rig_is_live(rig, i),
-			       htw_rig_is_live(other, i));
+		htw_rig_expect(rig, "queued in one design as in the other",
+			       htw_rig_is_live(rig, i), htw_rig_is_live(other, i));
 	}
 	htw_rig_expect(rig, "the clock of one design is that of the other", rig->clock_tick,
 		       other->clock_tick);
@@ -202,7 +209,10 @@ static void stream_advance(struct htw_stream *stream)
 		htw_rig_advance(stream->rig[i], now, budget);
 	if (stream->nr_rigs < 2)
 		return;
-	/* In a pair: to the end, and to the same end if the time given lies before the clock of either. */
+	/*
+	 * In a pair: to the end, and to the same end if the time given lies before the clock of
+	 * either.
+	 */
 	now = max3(now, stream->rig[0]->clock_tick, stream->rig[1]->clock_tick);
 	for (i = 0; i < stream->nr_rigs; i++) {
 		while (htw_rig_advance(stream->rig[i], now, budget ?: 1))

@@ -12,7 +12,8 @@
  * @name: its name
  * @timers: how many timers there are
  * @check_every: after how many operations the design's own check runs
- * @ops_shift: how many times the operations asked for are halved, for streams whose operations cost more
+ * @ops_shift: how many times the operations asked for are halved, for streams whose operations cost
+ *	more
  */
 struct htw_stream_profile {
 	const char	*name;

@@ -219,6 +219,23 @@ TEST_F(file, read_with_nowait_does_not_block)
 	}
 }
 
+/* Nothing has touched this memory yet, but it is there: to put it off is right, to call it bad is not. */
+TEST_F(file, read_with_nowait_into_untouched_memory_is_not_EFAULT)
+{
+	struct iovec iov = { map_before_edge(1), NR_EVENTS * EVENT_SIZE };
+	ssize_t ret;
+
+	ASSERT_TRUE(iov.iov_base != NULL);
+	ret = preadv2(self->fd, &iov, 1, -1, RWF_NOWAIT);
+	if (ret == -1)
+		EXPECT_TRUE(errno == EAGAIN || errno == EOPNOTSUPP) {
+			TH_LOG("errno %d", errno);
+		}
+	else
+		EXPECT_TRUE(ret % EVENT_SIZE == 0 && take(self, iov.iov_base, ret / EVENT_SIZE));
+	EXPECT_TRUE(rest_is_there(self));
+}
+
 TEST_F(file, there_is_no_position)
 {
 	ssize_t ret;

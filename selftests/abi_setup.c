@@ -245,7 +245,7 @@ static int run_race(struct setup_race *race, void *(*odd)(void *))
 
 TEST_F(setup, of_many_at_once_exactly_one_succeeds)
 {
-	unsigned long rounds = scaled(50);
+	unsigned long rounds = scaled(20);
 	struct setup_race race;
 
 	while (rounds--) {
@@ -257,7 +257,7 @@ TEST_F(setup, of_many_at_once_exactly_one_succeeds)
 
 TEST_F(setup, racing_the_first_arm_succeeds_at_most_once)
 {
-	unsigned long rounds = scaled(50);
+	unsigned long rounds = scaled(20);
 	struct setup_race race;
 
 	while (rounds--) {

@@ -7,13 +7,12 @@
 #include "harness.h"
 #include "ledger.h"
 
-#define IDLE_NS		(3 * NS_PER_S)
-
 /*
  * After an idle time, a clock that was not brought forward makes short timers late by about that time.
  * So this is a bound on lateness, in seconds, and no machine should miss it.
  */
 #define LATE_NS		(2 * NS_PER_S)
+#define IDLE_NS		(LATE_NS + NS_PER_S / 4)
 
 FIXTURE(idle) {
 	struct htwheel_info info;

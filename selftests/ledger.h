@@ -133,14 +133,16 @@ static inline void ledger_note_event(struct ledger *ledger, const struct htwheel
 /* Read what there is now: number of events, or a negative errno (0 rather than -EAGAIN). */
 static inline int ledger_read(struct ledger *ledger, int fd)
 {
-	struct htwheel_event events[64];
+	struct htwheel_event events[128];
+	uint64_t read_ns;
 	int i, nr;
 
 	nr = read_events(fd, events, ARRAY_SIZE(events));
 	if (nr == -EAGAIN)
 		return 0;
+	read_ns = now_ns();
 	for (i = 0; i < nr; i++)
-		ledger_note_event(ledger, &events[i], now_ns());
+		ledger_note_event(ledger, &events[i], read_ns);
 	return nr;
 }
 
@@ -159,39 +161,79 @@ static inline int ledger_drain(struct ledger *ledger, int fd, uint64_t left)
 	return 0;
 }
 
-/*
- * Arm the timers [first, first + nr), each with a delay from [from_ns, from_ns + spread_ns]. Returns 0,
- * or a negative errno of the call or of one of the operations.
- */
-static inline int ledger_arm(struct ledger *ledger, int fd, uint32_t first, uint32_t nr,
-			     uint64_t from_ns, uint64_t spread_ns)
+/* What the module answered, entered into the ledger: 0, or the operation's errno. */
+static inline int ledger_note_op(struct ledger *ledger, const struct htwheel_op *op, uint32_t number,
+				 uint64_t before_ns, uint64_t after_ns)
+{
+	if (op->result < 0)
+		return op->result;
+	if (op->opcode == HTWHEEL_OP_ARM)
+		ledger_note_arm(ledger, op, number, before_ns, after_ns);
+	else if (op->opcode == HTWHEEL_OP_REARM)
+		ledger_note_rearm(ledger, op, number, before_ns, after_ns);
+	else
+		ledger_note_cancel(ledger, number);
+	return 0;
+}
+
+/* The same for the timers [first, first + nr), which are few enough for one array. */
+static inline int ledger_do_batch(struct ledger *ledger, int fd, uint16_t opcode, uint32_t first,
+				  uint32_t nr, uint64_t from_ns, uint64_t spread_ns)
 {
 	struct htwheel_op ops[BATCH];
 	uint64_t before_ns, after_ns;
-	uint32_t i, batch;
+	uint32_t i;
 	int ret;
 
-	for (; nr; first += batch, nr -= batch) {
-		batch = nr < BATCH ? nr : BATCH;
-		memset(ops, 0, batch * sizeof(*ops));
-		for (i = 0; i < batch; i++) {
-			ops[i].opcode = HTWHEEL_OP_ARM;
+	memset(ops, 0, nr * sizeof(*ops));
+	for (i = 0; i < nr; i++) {
+		ops[i].opcode = opcode;
+		ops[i].result = -JUNK;
+		ops[i].id = opcode == HTWHEEL_OP_ARM ? JUNK64 : ledger->timers[first + i].id;
+		ops[i].user_data = first + i;
+		if (opcode != HTWHEEL_OP_CANCEL)
 			ops[i].time_ns = from_ns + chance_below(&ledger->chance, spread_ns + 1);
-			ops[i].user_data = first + i;
-			ops[i].result = -JUNK;
-		}
-		before_ns = now_ns();
-		ret = submit_all(fd, ops, batch);
-		after_ns = now_ns();
-		for (i = 0; i < batch && !ret; i++) {
-			ret = ops[i].result;
-			if (!ret)
-				ledger_note_arm(ledger, &ops[i], first + i, before_ns, after_ns);
-		}
-		if (ret)
-			return ret;
 	}
-	return 0;
+	before_ns = now_ns();
+	ret = submit_all(fd, ops, nr);
+	after_ns = now_ns();
+	for (i = 0; i < nr && !ret; i++)
+		ret = ledger_note_op(ledger, &ops[i], first + i, before_ns, after_ns);
+	return ret;
+}
+
+/*
+ * Arm, re-arm or cancel the timers [first, first + nr), each with a delay from [from_ns, from_ns +
+ * spread_ns]. Returns 0, or a negative errno of the call or of one of the operations.
+ */
+static inline int ledger_do(struct ledger *ledger, int fd, uint16_t opcode, uint32_t first, uint32_t nr,
+			    uint64_t from_ns, uint64_t spread_ns)
+{
+	uint32_t batch;
+	int ret = 0;
+
+	for (; nr && !ret; first += batch, nr -= batch) {
+		batch = nr < BATCH ? nr : BATCH;
+		ret = ledger_do_batch(ledger, fd, opcode, first, batch, from_ns, spread_ns);
+	}
+	return ret;
+}
+
+static inline int ledger_arm(struct ledger *ledger, int fd, uint32_t first, uint32_t nr,
+			     uint64_t from_ns, uint64_t spread_ns)
+{
+	return ledger_do(ledger, fd, HTWHEEL_OP_ARM, first, nr, from_ns, spread_ns);
+}
+
+static inline int ledger_rearm(struct ledger *ledger, int fd, uint32_t first, uint32_t nr,
+			       uint64_t from_ns, uint64_t spread_ns)
+{
+	return ledger_do(ledger, fd, HTWHEEL_OP_REARM, first, nr, from_ns, spread_ns);
+}
+
+static inline int ledger_cancel(struct ledger *ledger, int fd, uint32_t first, uint32_t nr)
+{
+	return ledger_do(ledger, fd, HTWHEEL_OP_CANCEL, first, nr, 0, 0);
 }
 
 /* The first difference between the ledger and the module's books, NULL if there is none. */

@@ -71,7 +71,7 @@ TEST_F(teardown, B34_killed_with_100000_armed)
 /* Killed at any point of a wave of expirations; in the end nothing is left, whatever the round. */
 TEST_F(teardown, B34_killed_while_timers_fire)
 {
-	unsigned int round, rounds = scaled(8);
+	unsigned int round, rounds = scaled(5);
 
 	for (round = 0; round < rounds; round++) {
 		ASSERT_EQ(0, kill_holder(20000, 10000, round * NS_PER_MS));
@@ -86,7 +86,7 @@ TEST_F(teardown, B34_memory_comes_back)
 {
 	const uint32_t nr = 60000;
 	const uint64_t bytes = nr * 64ULL;
-	unsigned int round, rounds = scaled(12);
+	unsigned int round, rounds = scaled(8);
 	uint64_t before, after;
 
 	/* The first rounds fill caches, of the debug kernel as well. */
@@ -106,7 +106,7 @@ TEST_F(teardown, B34_memory_comes_back)
 /* Close it at any point of a wave of expirations on all CPUs (B32). */
 TEST_F(teardown, closed_while_timers_fire)
 {
-	unsigned int round, rounds = scaled(30);
+	unsigned int round, rounds = scaled(16);
 	struct ledger ledger;
 	int fd;
 
@@ -153,7 +153,7 @@ static void *arm_for_ever(void *arg)
  */
 TEST_F(teardown, B33_closed_under_threads_that_arm)
 {
-	unsigned int round, rounds = scaled(15), i;
+	unsigned int round, rounds = scaled(8), i;
 	struct closing closings[NR_THREADS];
 	pthread_t threads[NR_THREADS];
 	bool stop;
@@ -189,7 +189,7 @@ TEST_F(teardown, B33_closed_under_threads_that_arm)
 /* Many processes, each killed in the middle of what it does. */
 TEST_F(teardown, storm_of_killed_processes)
 {
-	unsigned int round, rounds = scaled(5), i;
+	unsigned int round, rounds = scaled(3), i;
 	struct closing closing = { .number = 1 };
 	bool stop = false;
 	pid_t pids[8];

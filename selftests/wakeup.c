@@ -302,7 +302,7 @@ TEST_F(wakeup, descriptor_closed_under_a_blocked_reader)
 	struct shared_reads *reads = &self->reads;
 	int fd = reads->fd;
 
-	ASSERT_EQ(0, arm_in(fd, NS_PER_S, 0, NULL));
+	ASSERT_EQ(0, arm_in(fd, NS_PER_S / 2, 0, NULL));
 	ASSERT_EQ(0, pthread_create(&self->threads[0], NULL, read_one, reads));
 	ASSERT_TRUE(wait_sleeping(reads));
 	close(fd);

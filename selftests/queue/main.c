@@ -14,7 +14,7 @@
 #include "memory.h"
 #include "stream.h"
 
-#define DEFAULT_OPS	25000
+#define DEFAULT_OPS	20000
 
 static const char usage[] =
 	"usage: %s [--seed N] [--ops N] [--design NAME] [--test PREFIX]\n"
@@ -30,8 +30,7 @@ static const char usage[] =
 /* What runs in one test. */
 struct job {
 	const char			*name;
-	void				(*run)(struct htw_rig *rig);
-	u32				timers;
+	const struct htw_case		*what;
 	const struct htw_stream_profile	*profile;
 	const struct htw_design		*other;
 };
@@ -53,7 +52,8 @@ static void report(bool passed, const char *name, const char *design, const char
 	nr_failed += !passed;
 }
 
-static void run_job(const struct job *job, const struct htw_design *design, const struct htw_start *start)
+static void run_job(const struct job *job, const struct htw_design *design,
+		    const struct htw_start *start)
 {
 	struct htw_test test = {
 		.design		= design,
@@ -67,15 +67,16 @@ static void run_job(const struct job *job, const struct htw_design *design, cons
 	if (strncmp(job->name, prefix, strlen(prefix)))
 		return;
 	if (job->other) {
-		snprintf(detail, sizeof(detail), " and %s, %s", job->other->name, job->profile->name);
+		snprintf(detail, sizeof(detail), " and %s, %s", job->other->name,
+			 job->profile->name);
 		htw_roll_note(design);
 		htw_stream_run_pair(&test, job->other, job->profile);
 	} else if (job->profile) {
 		snprintf(detail, sizeof(detail), ", %s", job->profile->name);
 		htw_roll_note(design);
 		htw_stream_run(&test, job->profile);
-	} else if (job->run) {
-		htw_case_run(&test, job->run, job->timers);
+	} else if (job->what) {
+		htw_case_run(&test, job->what);
 	} else {
 		memory_case(&test);
 	}
@@ -99,16 +100,18 @@ static void run_everywhere(const struct job *job)
 
 static void run_cases(void)
 {
-	static const struct job cases[] = {
-#define CASE_JOB(_name, _timers) { .name = #_name, .run = htw_case_##_name, .timers = _timers },
-		HTW_QUEUE_CASES(CASE_JOB)
-#undef CASE_JOB
-		{ .name = "memory_runs_out" },
-	};
-	unsigned int i;
+	const struct htw_case *const *table;
+	const struct htw_case *what;
+	struct job job = {};
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		run_everywhere(&cases[i]);
+	for (table = htw_case_tables; *table; table++) {
+		for (what = *table; what->name; what++) {
+			job = (struct job){ .name = what->name, .what = what };
+			run_everywhere(&job);
+		}
+	}
+	job = (struct job){ .name = "memory_runs_out" };
+	run_everywhere(&job);
 }
 
 static void run_streams(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that runs out: create() gives NULL; reserve() gives -ENOMEM, and the room is what it was. That
- * nothing leaks and nothing is touched outside the room is the address sanitizer's to see.
+ * Memory that runs out: create() gives NULL; reserve() gives -ENOMEM, and the room is what it was.
+ * That nothing leaks and nothing is touched outside the room is the address sanitizer's to see.
  */
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Shim: finding bits. As in the kernel, the result of __ffs() and __ffs64() is undefined for 0; here it is
- * an abort.
+ * Shim: finding bits. As in the kernel, the result of __ffs() and __ffs64() is undefined for 0;
+ * here it is an abort.
  */
 #ifndef SHIM_LINUX_BITOPS_H
 #define SHIM_LINUX_BITOPS_H

@@ -7,10 +7,10 @@
 
 #include <stddef.h>
 
-/* The type may be const; a wrong pointer is a warning. */
+/* A pointer to something else than the member is a warning. */
 #define container_of(pointer, type, member) __extension__ ({			\
-	const __typeof__(((type *)0)->member) *shim_member = (pointer);		\
-	(type *)((char *)shim_member - offsetof(type, member));		\
+	__typeof__(&((type *)0)->member) shim_member = (pointer);		\
+	(type *)((char *)shim_member - offsetof(type, member));			\
 })
 
 #endif /* SHIM_LINUX_CONTAINER_OF_H */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Shim: circular lists with a head, as the kernel's, always with the checks that the kernel has under
- * CONFIG_DEBUG_LIST: a node that is put in or taken out where the links do not fit is an abort.
+ * Shim: circular lists with a head, as the kernel's, always with the checks that the kernel has
+ * under CONFIG_DEBUG_LIST: a node that is put in or taken out where the links do not fit is an
+ * abort.
  */
 #ifndef SHIM_LINUX_LIST_H
 #define SHIM_LINUX_LIST_H
@@ -91,7 +92,8 @@ static inline void list_splice_tail_init(struct list_head *list, struct list_hea
 
 #define list_entry(node, type, member)		container_of(node, type, member)
 #define list_first_entry(head, type, member)	list_entry((head)->next, type, member)
-#define list_next_entry(pos, member)		list_entry((pos)->member.next, __typeof__(*(pos)), member)
+#define list_next_entry(pos, member) \
+	list_entry((pos)->member.next, __typeof__(*(pos)), member)
 #define list_entry_is_head(pos, head, member)	(&(pos)->member == (head))
 
 #define list_for_each_entry(pos, head, member)					\

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Shim: the smaller and the larger of two. Both must be of one type, which the compiler says by a warning
- * about the comparison of two pointers.
+ * Shim: the smaller and the larger of two. Both must be of one type, which the compiler says by a
+ * warning about the comparison of two pointers.
  */
 #ifndef SHIM_LINUX_MINMAX_H
 #define SHIM_LINUX_MINMAX_H
@@ -15,8 +15,8 @@
 
 #define min(a, b)	shim_choose(a, b, <)
 #define max(a, b)	shim_choose(a, b, >)
-#define max3(a, b, c)	max((__typeof__(a))max(a, b), c)
-#define min3(a, b, c)	min((__typeof__(a))min(a, b), c)
+#define min3(a, b, c)	min(min(a, b), c)
+#define max3(a, b, c)	max(max(a, b), c)
 
 #define min_t(type, a, b)	min((type)(a), (type)(b))
 #define max_t(type, a, b)	max((type)(a), (type)(b))

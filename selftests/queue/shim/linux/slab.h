@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Shim: allocation. Each call is a malloc() of its own, so that the address sanitizer guards its ends, and
- * a test can make one of the next calls fail.
+ * Shim: allocation. Each call is a malloc() of its own, so that the address sanitizer guards its
+ * ends, and a test can make one of the next calls fail.
  */
 #ifndef SHIM_LINUX_SLAB_H
 #define SHIM_LINUX_SLAB_H

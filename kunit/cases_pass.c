@@ -275,22 +275,28 @@ static void add_around(struct htw_rig *rig, u64 boundary)
 		htw_rig_add(rig, i, boundary - 64 + offsets[i % ARRAY_SIZE(offsets)]);
 }
 
-/* Small budgets at slots' starts of each level, at one time and at times that go on. */
+/* A pass of small budgets, at one time or at times that go on, over a slot's start. */
+static void resume_at(struct htw_rig *rig, u64 boundary, u64 budget, u64 step)
+{
+	u64 now = boundary - step;
+
+	add_around(rig, boundary);
+	while (htw_rig_advance(rig, now, budget))
+		now += step;
+	htw_rig_follow(rig, boundary + 64);
+	htw_rig_expect(rig, "timers left", rig->oracle.nr, 0);
+}
+
+/* For the starts of slots of each level. */
 static void resume_at_slot_boundaries(struct htw_rig *rig)
 {
-	unsigned int shift, budget, step;
-	u64 boundary, now;
+	unsigned int shift, i;
+	u64 boundary;
 
 	for (shift = 6; shift <= 36; shift += 6) {
-		for (budget = 1; budget <= 6; budget++) {
+		for (i = 0; i < 6; i++) {
 			boundary = ((rig->now_tick + 64) | (BIT_ULL(shift) - 1)) + 1;
-			add_around(rig, boundary);
-			step = budget > 3;
-			now = boundary - step;
-			while (htw_rig_advance(rig, now, 1 + budget % 3))
-				now += step;
-			htw_rig_follow(rig, boundary + 64);
-			htw_rig_expect(rig, "timers left", rig->oracle.nr, 0);
+			resume_at(rig, boundary, 1 + i % 3, i / 3);
 		}
 	}
 }

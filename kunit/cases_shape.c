@@ -195,9 +195,12 @@ static struct htw_place slow_place(const struct htw_rig *rig, u64 tick)
 
 static void expect_place(struct htw_rig *rig, u32 timer)
 {
-	struct htw_place place = htw_rig_place(rig, timer);
 	struct htw_place slow = slow_place(rig, rig->timer[timer].node.tick);
+	struct htw_place place;
 
+	if (!htw_rig_is_live(rig, timer))
+		return;
+	place = htw_rig_place(rig, timer);
 	if (!strcmp(rig->design->name, "wheel") && place.level != HTW_LEVEL_MOVING) {
 		htw_rig_expect(rig, "level", place.level, slow.level);
 		htw_rig_expect(rig, "slot", place.slot, slow.slot);
@@ -219,10 +222,8 @@ static void place_of_each_level(struct htw_rig *rig)
 		htw_rig_run(rig, rig->now_tick + htw_random_length(&random, 30));
 		if (rig->oracle.nr)
 			htw_rig_advance(rig, max(htw_rig_next(rig), rig->now_tick), 1);
-		for (i = 0; i < rig->nr_timers; i++) {
-			if (htw_rig_is_live(rig, i))
-				expect_place(rig, i);
-		}
+		for (i = 0; i < rig->nr_timers; i++)
+			expect_place(rig, i);
 	}
 
 	/* Designs without levels put each timer in a slot of its own. */
@@ -309,7 +310,7 @@ static void reserve_in_use(struct htw_rig *rig)
 	}
 	/* More than any machine has; what was there stays. */
 	refused = reserve(rig, BIT_ULL(40)) == -ENOMEM && reserve(rig, U64_MAX) == -ENOMEM;
-	htw_rig_expect(rig, "reserve() of 2^40 and of 2^64 - 1 is refused", refused, htw_rig_ok(rig));
+	htw_rig_expect(rig, "reserve() of 2^40 and more is refused", refused, htw_rig_ok(rig));
 	for (i = rig->nr_timers; i; i--) {
 		if (i % 64 == 0)
 			htw_rig_expect(rig, "reserve()", reserve(rig, i), 0);

@@ -177,27 +177,31 @@ static void b13_chain_of_a_million_ticks(struct htw_rig *rig)
 	}
 }
 
+/* Three timers around a distance: nothing now, and those that are not too far at their time. */
+static void arm_around(struct htw_rig *rig, u64 distance)
+{
+	u64 base = rig->now_tick;
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		htw_rig_add(rig, i, base + distance - 1 + i);
+	htw_rig_run(rig, base);
+	htw_rig_expect(rig, "timers queued", rig->oracle.nr, 3);
+	if (distance <= BIT_ULL(24))
+		htw_rig_follow(rig, base + distance + 1);
+	else
+		htw_rig_take(rig, 3);
+}
+
 /* What is as far away as a level reaches must not alias with now. */
 static void b16_reach_of_each_level(struct htw_rig *rig)
 {
 	unsigned int phase, shift;
-	u64 base, reach;
-	u32 i;
 
 	for (phase = 0; phase < 70; phase++) {
 		for (shift = 6; shift < 61; shift += 6) {
-			base = rig->now_tick;
-			reach = BIT_ULL(shift);
-			if (reach >= rig->tick_max - base)
-				break;
-			for (i = 0; i < 3; i++)
-				htw_rig_add(rig, i, base + reach - 1 + i);
-			htw_rig_run(rig, base);
-			htw_rig_expect(rig, "timers queued", rig->oracle.nr, 3);
-			if (shift <= 24)
-				htw_rig_follow(rig, base + reach + 1);
-			else
-				htw_rig_take(rig, 3);
+			if (BIT_ULL(shift) < rig->tick_max - rig->now_tick)
+				arm_around(rig, BIT_ULL(shift));
 		}
 		htw_rig_run(rig, rig->now_tick + 1);
 	}

@@ -102,16 +102,15 @@ static void judge(struct kunit *test, const struct htw_test *run)
 
 static const struct htw_case *find_case(const char *name)
 {
-	const struct htw_case *const *table;
-	const struct htw_case *what;
+	const struct htw_case *const *table = htw_case_tables;
+	const struct htw_case *what = *table;
 
-	for (table = htw_case_tables; *table; table++) {
-		for (what = *table; what->name; what++) {
-			if (!strcmp(what->name, name))
-				return what;
-		}
+	while (what && strcmp(what->name, name)) {
+		what++;
+		if (!what->name)
+			what = *++table;
 	}
-	return NULL;
+	return what;
 }
 
 static void run_case(struct kunit *test)

@@ -15,8 +15,9 @@
 #define RIG_BREATH_STEPS	1024
 
 /*
- * The contract lets next() be early. But a queue with which the engine's timer would fire again and
- * again for nothing is broken.
+ * The contract lets next() be early, and a timer moves once for each level. But a queue with which
+ * the engine's timer would fire again and again for nothing is broken. So many passes without a
+ * hand-out are allowed for each of the timers and one more.
  */
 #define RIG_IDLE_PASSES		16
 
@@ -179,15 +180,15 @@ void htw_rig_run(struct htw_rig *rig, u64 now_tick)
  */
 void htw_rig_follow(struct htw_rig *rig, u64 until_tick)
 {
-	u32 idle = 0;
-	u64 units;
+	u64 most = RIG_IDLE_PASSES * ((u64)rig->nr_timers + 1);
+	u64 idle = 0;
+	u64 due;
 
 	while (htw_rig_ok(rig) && htw_rig_next(rig) < until_tick) {
-		units = rig->work.due + rig->work.moves;
+		due = rig->work.due;
 		htw_rig_run(rig, max(htw_rig_next(rig), rig->now_tick));
-		idle = rig->work.due + rig->work.moves == units ? idle + 1 : 0;
-		htw_rig_expect_at_most(rig, "passes in a row with nothing to do", idle,
-				       RIG_IDLE_PASSES);
+		idle = rig->work.due == due ? idle + 1 : 0;
+		htw_rig_expect_at_most(rig, "passes in a row with no hand-out", idle, most);
 	}
 	htw_rig_run(rig, until_tick);
 }

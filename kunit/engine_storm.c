@@ -198,7 +198,7 @@ static void live_timers_of_others(struct kunit *test)
 	run_storm(test, storm, 4);
 }
 
-/* And moved to and fro meanwhile, so that whoever looks for one may find it gone elsewhere. */
+/* And moved back and forth meanwhile, so that whoever looks for one may find it gone elsewhere. */
 static void live_b35_moved_between_bases(struct kunit *test)
 {
 	struct storm *storm = new_storm(test);

@@ -28,9 +28,9 @@
  *   between. With a budget of 0 it moves the clock as far as that takes no work: the engine does
  *   this before it adds to a queue that has idled, so that the new node is placed by today's clock
  *   and not by that of the last pass.
- * - now is at most HTW_TICK_MAX. One that lies before the clock is harmless: the clock stays, and no
- *   node leaves early. Whether nodes that are overdue leave then, or when now has caught up with the
- *   clock, is the design's.
+ * - now is at most HTW_TICK_MAX. One that lies before the clock is harmless: the clock stays, and
+ *   no node leaves early. Whether nodes that are overdue leave then, or when now has caught up with
+ *   the clock, is the design's.
  */
 #ifndef HTW_QUEUE_H
 #define HTW_QUEUE_H

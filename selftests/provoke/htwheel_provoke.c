@@ -2,7 +2,8 @@
 /*
  * Make the kernel report a fault of the wanted kind, to prove that the test guests notice it.
  *
- * Loading with kind=NAME provokes the fault in the init function. Nothing here uses htwheel. Only for a guest that may die.
+ * Loading with kind=NAME provokes the fault in the init function. Nothing here uses htwheel. Only
+ * for a guest that may die.
  */
 #include <linux/bug.h>
 #include <linux/delay.h>

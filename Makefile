@@ -20,7 +20,7 @@ demo: ## a million timers in a real kernel (KERNEL=6.1|6.12|uml); the main job
 	@scripts/install-packages build qemu $(if $(filter uml%,$(KERNEL)),uml)
 	@scripts/demo $(KERNEL)
 
-check: ## all tests; QUICK=1: only what needs the fast user-mode kernel or none
+check: ## all tests; QUICK=1: only what takes under a minute (KUnit, userspace)
 	@scripts/check $(if $(QUICK),--quick)
 
 kunit: ## the KUnit suites in a user-mode kernel (KERNEL=uml|uml-debug)

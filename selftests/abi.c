@@ -118,19 +118,19 @@ FIXTURE_VARIANT(command) {
 	bool fills_in;
 };
 
-FIXTURE_VARIANT_ADD(command, info) = {
+FIXTURE_VARIANT_ADD(command, info) {
 	.nr = HTWHEEL_IOC_INFO, .v1_size = sizeof(struct htwheel_info), .fills_in = true,
 };
 
-FIXTURE_VARIANT_ADD(command, setup) = {
+FIXTURE_VARIANT_ADD(command, setup) {
 	.nr = HTWHEEL_IOC_SETUP, .v1_size = sizeof(struct htwheel_setup),
 };
 
-FIXTURE_VARIANT_ADD(command, submit) = {
+FIXTURE_VARIANT_ADD(command, submit) {
 	.nr = HTWHEEL_IOC_SUBMIT, .v1_size = sizeof(struct htwheel_submit), .fills_in = true,
 };
 
-FIXTURE_VARIANT_ADD(command, stats) = {
+FIXTURE_VARIANT_ADD(command, stats) {
 	.nr = HTWHEEL_IOC_STATS, .v1_size = sizeof(struct htwheel_stats), .fills_in = true,
 };
 
@@ -138,7 +138,7 @@ FIXTURE_SETUP(command)
 {
 	self->page = sysconf(_SC_PAGESIZE);
 	self->map = map_before_edge(PAGES);
-	ASSERT_TRUE(self->map != NULL);
+	ASSERT_TRUE(!!self->map);
 	self->fd = open_device(O_NONBLOCK);
 	ASSERT_LE(0, self->fd);
 }
@@ -424,7 +424,7 @@ TEST_F(abi, info_fills_in_every_field)
 
 	/* Behind the name nothing of the kernel's may come out. */
 	nul = memchr(arg.info.design, 0, sizeof(arg.info.design));
-	ASSERT_TRUE(nul != NULL);
+	ASSERT_TRUE(!!nul);
 	EXPECT_NE(0, arg.info.design[0]);
 	EXPECT_TRUE(all_bytes_are(nul, arg.info.design + sizeof(arg.info.design) - nul, 0));
 	EXPECT_TRUE(all_bytes_are(arg.behind, sizeof(arg.behind), JUNK));
@@ -442,7 +442,7 @@ TEST_F(abi, info_tells_the_module_parameters)
 	ASSERT_EQ(1, fscanf(file, "%llu", &shift));
 	fclose(file);
 	file = fopen("/sys/module/htwheel/parameters/max_timers", "r");
-	ASSERT_TRUE(file != NULL);
+	ASSERT_TRUE(!!file);
 	ASSERT_EQ(1, fscanf(file, "%llu", &ceiling));
 	fclose(file);
 

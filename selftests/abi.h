@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of the interface's rules share: memory with an edge, and looking for written bytes.
+ * What the tests of the interface's rules share: memory with an edge, and looking for written
+ * bytes.
  */
 #ifndef HTWHEEL_ABI_TEST_H
 #define HTWHEEL_ABI_TEST_H
@@ -13,8 +14,8 @@ static inline unsigned char *map_before_edge(size_t pages)
 	size_t page = sysconf(_SC_PAGESIZE);
 	unsigned char *map;
 
-	map = mmap(NULL, (pages + 1) * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		   0);
+	map = mmap(NULL, (pages + 1) * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		   -1, 0);
 	if (map == MAP_FAILED || mprotect(map + pages * page, page, PROT_NONE))
 		return NULL;
 	return map;

@@ -103,10 +103,11 @@ TEST_F(file, read_into_less_than_an_event_is_EINVAL)
 	const size_t sizes[] = { 0, 1, EVENT_SIZE / 2, EVENT_SIZE - 8, EVENT_SIZE - 1 };
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		EXPECT_EQ(-EINVAL, read_bytes(self->fd, self->events, sizes[i])) {
 			TH_LOG("buffer of %zu bytes", sizes[i]);
 		}
+	}
 	EXPECT_TRUE(all_bytes_are(self->events, sizeof(self->events), JUNK));
 	EXPECT_TRUE(rest_is_there(self));
 }
@@ -138,7 +139,7 @@ TEST_F(file, read_to_a_bad_address_is_EFAULT_and_loses_nothing)
 	void *const addresses[] = { NULL, edge, edge - 1, edge - EVENT_SIZE + 1 };
 	size_t i;
 
-	ASSERT_TRUE(map != NULL);
+	ASSERT_TRUE(!!map);
 	for (i = 0; i < ARRAY_SIZE(addresses); i++) {
 		EXPECT_EQ(-EFAULT, read_bytes(self->fd, addresses[i], EVENT_SIZE)) {
 			TH_LOG("address %zu", i);
@@ -156,7 +157,7 @@ TEST_F(file, read_that_runs_into_a_bad_address_loses_nothing)
 	size_t room;
 	int ret, i;
 
-	ASSERT_TRUE(map != NULL);
+	ASSERT_TRUE(!!map);
 	for (room = 0; room < NR_EVENTS * EVENT_SIZE; room += 8) {
 		buffer = at_edge(map, 1, room);
 		ret = read_bytes(self->fd, buffer, NR_EVENTS * EVENT_SIZE);
@@ -179,10 +180,36 @@ TEST_F(file, read_into_read_only_memory_is_EFAULT_and_loses_nothing)
 {
 	unsigned char *map = map_before_edge(1);
 
-	ASSERT_TRUE(map != NULL);
+	ASSERT_TRUE(!!map);
 	ASSERT_EQ(0, mprotect(map, sysconf(_SC_PAGESIZE), PROT_READ));
 	EXPECT_EQ(-EFAULT, read_bytes(self->fd, map, EVENT_SIZE));
 	EXPECT_TRUE(rest_is_there(self));
+}
+
+/* The page in the middle of an event is not there yet: it comes, and the event is whole. */
+TEST_F(file, read_across_an_untouched_page)
+{
+	const size_t page = sysconf(_SC_PAGESIZE);
+	unsigned char *map, *buffer;
+	size_t before;
+	int i;
+
+	for (before = 0; before < NR_EVENTS * EVENT_SIZE; before += 8) {
+		map = map_before_edge(2);
+		ASSERT_TRUE(!!map);
+		buffer = map + page - before;
+		map[0] = 1;
+		ASSERT_EQ(NR_EVENTS * EVENT_SIZE,
+			  read_bytes(self->fd, buffer, NR_EVENTS * EVENT_SIZE));
+		ASSERT_TRUE(take(self, buffer, NR_EVENTS)) {
+			TH_LOG("%zu bytes before the untouched page", before);
+		}
+		EXPECT_TRUE(rest_is_there(self));
+		munmap(map, 3 * page);
+		self->seen = 0;
+		for (i = 0; i < NR_EVENTS; i++)
+			ASSERT_EQ(0, arm_at(self->fd, 0, i, &self->ids[i]));
+	}
 }
 
 TEST_F(file, readv_loses_nothing)
@@ -195,12 +222,12 @@ TEST_F(file, readv_loses_nothing)
 	EXPECT_EQ(2 * EVENT_SIZE, readv(self->fd, whole, 2));
 	EXPECT_TRUE(take(self, bytes, 2));
 	ret = readv(self->fd, split, 2);
-	if (ret < 0)
+	if (ret == -1) {
 		EXPECT_EQ(EINVAL, errno);
-	else
+	} else {
 		EXPECT_EQ(EVENT_SIZE, ret);
-	if (ret > 0)
 		EXPECT_TRUE(take(self, bytes, 1));
+	}
 	EXPECT_TRUE(rest_is_there(self));
 }
 
@@ -219,20 +246,24 @@ TEST_F(file, read_with_nowait_does_not_block)
 	}
 }
 
-/* Nothing has touched this memory yet, but it is there: to put it off is right, to call it bad is not. */
+/*
+ * Nothing has touched this memory yet, but it is there: to put it off is right, to call it bad is
+ * not.
+ */
 TEST_F(file, read_with_nowait_into_untouched_memory_is_not_EFAULT)
 {
 	struct iovec iov = { map_before_edge(1), NR_EVENTS * EVENT_SIZE };
 	ssize_t ret;
 
-	ASSERT_TRUE(iov.iov_base != NULL);
+	ASSERT_TRUE(!!iov.iov_base);
 	ret = preadv2(self->fd, &iov, 1, -1, RWF_NOWAIT);
-	if (ret == -1)
+	if (ret == -1) {
 		EXPECT_TRUE(errno == EAGAIN || errno == EOPNOTSUPP) {
 			TH_LOG("errno %d", errno);
 		}
-	else
+	} else {
 		EXPECT_TRUE(ret % EVENT_SIZE == 0 && take(self, iov.iov_base, ret / EVENT_SIZE));
+	}
 	EXPECT_TRUE(rest_is_there(self));
 }
 
@@ -248,10 +279,12 @@ TEST_F(file, there_is_no_position)
 	EXPECT_TRUE(ret == 0 || (ret == -1 && errno == ESPIPE));
 	errno = 0;
 	ret = pread(self->fd, self->events, EVENT_SIZE, 4096);
-	if (ret == -1)
+	if (ret == -1) {
 		EXPECT_EQ(ESPIPE, errno);
-	else
-		EXPECT_TRUE(ret == EVENT_SIZE && take(self, self->events, 1));
+	} else {
+		EXPECT_EQ(EVENT_SIZE, ret);
+		EXPECT_TRUE(take(self, self->events, 1));
+	}
 	EXPECT_TRUE(rest_is_there(self));
 }
 
@@ -306,7 +339,7 @@ TEST_F(file, node_is_for_its_owner_only)
 
 	ASSERT_EQ(0, fstat(self->fd, &st));
 	EXPECT_TRUE(S_ISCHR(st.st_mode));
-	EXPECT_EQ(0, st.st_mode & S_IRWXO);
+	EXPECT_EQ(0, st.st_mode & 0007);
 }
 
 /* Whatever it shows, reading it works while timers live. */
@@ -322,7 +355,7 @@ TEST_F(file, fdinfo_can_be_read)
 	ret = read(fd, text, sizeof(text) - 1);
 	ASSERT_LT(0, ret);
 	text[ret] = 0;
-	EXPECT_TRUE(strstr(text, "pos:") != NULL);
+	EXPECT_TRUE(!!strstr(text, "pos:"));
 	close(fd);
 }
 

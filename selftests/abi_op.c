@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rules of struct htwheel_op, for each opcode: which values are refused, what a refusal leaves alone.
+ * The rules of struct htwheel_op, for each opcode: which values are refused, what a refusal leaves
+ * alone.
  *
  * Each test breaks one rule and keeps all others. Also built for 32-bit callers, as abi_op32.
  */
@@ -22,19 +23,19 @@ FIXTURE_VARIANT(op) {
 	bool takes_time;
 };
 
-FIXTURE_VARIANT_ADD(op, arm) = {
+FIXTURE_VARIANT_ADD(op, arm) {
 	.opcode = HTWHEEL_OP_ARM, .takes_time = true,
 };
 
-FIXTURE_VARIANT_ADD(op, rearm) = {
+FIXTURE_VARIANT_ADD(op, rearm) {
 	.opcode = HTWHEEL_OP_REARM, .takes_time = true,
 };
 
-FIXTURE_VARIANT_ADD(op, cancel) = {
+FIXTURE_VARIANT_ADD(op, cancel) {
 	.opcode = HTWHEEL_OP_CANCEL,
 };
 
-FIXTURE_VARIANT_ADD(op, query) = {
+FIXTURE_VARIANT_ADD(op, query) {
 	.opcode = HTWHEEL_OP_QUERY,
 };
 
@@ -272,7 +273,9 @@ TEST_F(op, B55_time_with_the_top_bit_is_EINVAL_where_it_is_looked_at)
 	}
 }
 
-/* A rule is broken and the timer does not exist: the rule comes first, or it could never be tested. */
+/*
+ * A rule is broken and the timer does not exist: the rule comes first, or it could never be tested.
+ */
 TEST_F(op, B57_broken_rule_of_an_unknown_timer_is_EINVAL)
 {
 	struct htwheel_op op = VALID_OP;

@@ -26,7 +26,7 @@ FIXTURE_SETUP(submit)
 	ASSERT_EQ(0, device_info(self->fd, &self->info));
 	self->array_size = NR_OPS * (self->info.max_stride + 64);
 	self->array = calloc(1, self->array_size);
-	ASSERT_TRUE(self->array != NULL);
+	ASSERT_TRUE(!!self->array);
 	self->sub.size = sizeof(self->sub);
 	self->sub.ops = (uintptr_t)self->array;
 	self->sub.stride = OP_SIZE;
@@ -76,8 +76,8 @@ static uint64_t armed(int fd)
 }
 
 /*
- * The call fails with this error before it does anything. It may say that nothing was done, because a
- * caller that goes on behind the last operation done must not go on at junk.
+ * The call fails with this error before it does anything. It may say that nothing was done, because
+ * a caller that goes on behind the last operation done must not go on at junk.
  */
 static bool refused(FIXTURE_DATA(submit) *self, int error)
 {
@@ -220,7 +220,7 @@ TEST_F(submit, array_at_the_end_of_a_page)
 	struct htwheel_op *ops;
 	size_t i;
 
-	ASSERT_TRUE(map != NULL);
+	ASSERT_TRUE(!!map);
 	ops = at_edge(map, 1, NR_OPS * OP_SIZE);
 	for (i = 0; i < NR_OPS; i++) {
 		ops[i].opcode = HTWHEEL_OP_ARM;
@@ -258,7 +258,7 @@ TEST_F(submit, max_batch_is_accepted)
 	struct htwheel_submit sub;
 	uint32_t i, wrong = 0;
 
-	ASSERT_TRUE(ops != NULL);
+	ASSERT_TRUE(!!ops);
 	for (i = 0; i < self->info.max_batch; i++) {
 		ops[i].opcode = HTWHEEL_OP_QUERY;
 		ops[i].result = (int32_t)JUNK32;

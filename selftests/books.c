@@ -337,7 +337,7 @@ TEST_F(books, B37_several_threads_on_one_context)
 	struct htwheel_stats stats;
 	uint32_t i;
 
-	ASSERT_TRUE(crowd != NULL);
+	ASSERT_TRUE(!!crowd);
 	crowd->fd = self->fd;
 	ASSERT_EQ(0, pthread_create(&reader, NULL, read_for_all, crowd));
 	ASSERT_EQ(0, pthread_create(&watcher, NULL, watch_books, crowd));

@@ -2,8 +2,8 @@
 /*
  * What the tests of /dev/htwheel share: the device's calls, time, CPUs, chance.
  *
- * The calls answer with a negative errno, so that a check can name the error it wants and its message
- * shows the one it got. Nothing here makes checks of its own.
+ * The calls answer with a negative errno, so that a check can name the error it wants and its
+ * message shows the one it got. Nothing here makes checks of its own.
  */
 #ifndef HTWHEEL_COMMON_H
 #define HTWHEEL_COMMON_H
@@ -41,8 +41,8 @@
 #define JUNK64		0xccccccccccccccccULL
 
 /*
- * The only bound on lateness that any test asserts. Guests without hardware help, with two CPUs on a
- * busy machine, are late by tens of milliseconds; a timer that was forgotten never comes at all.
+ * The only bound on lateness that any test asserts. Guests without hardware help, with two CPUs on
+ * a busy machine, are late by tens of milliseconds; a timer that was forgotten never comes at all.
  */
 #define PATIENCE_NS	(10 * NS_PER_S)
 
@@ -193,7 +193,7 @@ static inline int submit_one(int fd, struct htwheel_op *op)
 	ret = device_submit(fd, &sub, op, 1);
 	if (ret)
 		return ret;
-	if (sub.done != 1 || sub.failed != (op->result < 0))
+	if (sub.done != 1 || !sub.failed != (op->result >= 0))
 		return -EPROTO;
 	return op->result;
 }
@@ -302,10 +302,15 @@ static inline bool is_readable(int fd)
 	return poll_for(fd, 0) == (POLLIN | POLLRDNORM);
 }
 
-/* False: nothing came for so long that it never will. */
+/*
+ * False: nothing came for so long that it never will. What poll finds only when its time is up is a
+ * wake-up that was lost, which is as bad.
+ */
 static inline bool wait_readable(int fd)
 {
-	return poll_for(fd, patience_ns()) == (POLLIN | POLLRDNORM);
+	uint64_t end_ns = now_ns() + patience_ns();
+
+	return poll_for(fd, patience_ns()) == (POLLIN | POLLRDNORM) && now_ns() < end_ns;
 }
 
 /* One event, waited for; 0 or a negative errno, -ETIME if it never comes. */

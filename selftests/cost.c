@@ -2,8 +2,8 @@
 /*
  * What an operation costs must not grow with the number of timers.
  *
- * Times are compared only with times of the same run, and by a bound that a linear search misses by far;
- * the figures are printed, they are no benchmark.
+ * Times are compared only with times of the same run, and by a bound that a linear search misses by
+ * far; the figures are printed, they are no benchmark.
  */
 #include "harness.h"
 #include "ledger.h"
@@ -11,7 +11,9 @@
 #define FEW		2000U
 #define MANY		100000U
 
-/* With 50 times as many timers, a linear search costs 50 times as much; cache misses some 4 times. */
+/*
+ * With 50 times as many timers, a linear search costs 50 times as much; cache misses some 4 times.
+ */
 #define BOUND		16
 
 /* Operations that are measured. */
@@ -40,7 +42,9 @@ FIXTURE_TEARDOWN(cost)
 	close(self->fd);
 }
 
-/* Time for an operation on each of some timers, far from each other, in ns; 0 if one was refused. */
+/*
+ * Time for an operation on each of some timers, far from each other, in ns; 0 if one was refused.
+ */
 static uint64_t measure(FIXTURE_DATA(cost) *self, uint16_t opcode, uint32_t nr)
 {
 	struct htwheel_op *ops = calloc(NR_OPS, sizeof(*ops));
@@ -63,7 +67,10 @@ static uint64_t measure(FIXTURE_DATA(cost) *self, uint16_t opcode, uint32_t nr)
 	end_ns = now_ns();
 	for (i = 0; i < NR_OPS; i++) {
 		wrong |= ops[i].result;
-		/* Timers that were added for the measurement go again, and those that went come back. */
+		/*
+		 * Timers that were added for the measurement go again, and those that went come
+		 * back.
+		 */
 		if (opcode == HTWHEEL_OP_ARM)
 			wrong |= cancel(self->fd, ops[i].id, NULL);
 		if (opcode == HTWHEEL_OP_CANCEL)

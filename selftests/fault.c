@@ -26,7 +26,7 @@ FIXTURE_SETUP(fault)
 {
 	self->page = sysconf(_SC_PAGESIZE);
 	self->map = map_before_edge(2 * PAGES);
-	ASSERT_TRUE(self->map != NULL);
+	ASSERT_TRUE(!!self->map);
 	self->edge = self->map + PAGES * self->page;
 	self->fd = open_device(O_NONBLOCK);
 	ASSERT_LE(0, self->fd);
@@ -64,7 +64,7 @@ static uint64_t pending(int fd)
 static bool do_all(int fd, uint16_t opcode, const struct htwheel_op *ops, uint32_t nr)
 {
 	struct htwheel_op *copies = calloc(nr ? nr : 1, OP_SIZE);
-	bool ok = copies != NULL;
+	bool ok = copies;
 	uint32_t i;
 
 	for (i = 0; i < nr && ok; i++) {
@@ -91,8 +91,8 @@ static bool all_live(int fd, const struct htwheel_op *ops, uint32_t nr)
 }
 
 /*
- * Submit arms of which so many whole ones, and some bytes of the next, lie before the edge; then give
- * the memory back and submit the rest. Returns what was wrong, or NULL.
+ * Submit arms of which so many whole ones, and some bytes of the next, lie before the edge; then
+ * give the memory back and submit the rest. Returns what was wrong, or NULL.
  */
 static const char *submit_across_edge(FIXTURE_DATA(fault) *self, int how, uint32_t whole,
 				      uint32_t bytes)
@@ -284,7 +284,10 @@ struct meddler {
 	bool			stop;
 };
 
-/* Values that are valid and others that are not, in every field that the module looks at. */
+/*
+ * Values that are valid and others that are not, in every field that the module looks at. A copy may
+ * take some bytes of a word before it changes and some after; so they differ in one byte.
+ */
 static void *rewrite(void *arg)
 {
 	struct meddler *meddler = arg;
@@ -301,7 +304,7 @@ static void *rewrite(void *arg)
 			op->opcode = 0;
 			break;
 		case 2:
-			op->time_ns = JUNK64;
+			op->time_ns = HOUR_NS | 1ULL << 63;
 			break;
 		case 3:
 			op->time_ns = HOUR_NS;
@@ -313,7 +316,10 @@ static void *rewrite(void *arg)
 	return NULL;
 }
 
-/* What was checked is what is done: every arm that counts as done armed one timer, of one hour at most. */
+/*
+ * What was checked is what is done: every arm that counts as done armed one timer, of one hour at
+ * most.
+ */
 TEST_F(fault, B58_array_rewritten_during_the_call)
 {
 	struct meddler meddler = { .ops = (void *)self->map };
@@ -395,7 +401,10 @@ static void *submit_same(void *arg)
 	return NULL;
 }
 
-/* One array, two threads that submit it: each call arms each timer, and answers get mixed up, no more. */
+/*
+ * One array, two threads that submit it: each call arms each timer, and answers get mixed up, no
+ * more.
+ */
 TEST_F(fault, array_submitted_by_two_threads)
 {
 	struct meddler meddlers[2];

@@ -2,26 +2,26 @@
 /*
  * A small test harness with the macro names of the kernel's kselftest_harness.h.
  *
- * The tests of this directory are built against it by default, because kernel headers packages do not
- * carry the kernel's own. With HTWHEEL_KSFT defined (make KSFT=...) the kernel's takes its place; so
- * the tests use only what both have:
+ * The tests of this directory are built against it by default, because kernel headers packages do
+ * not carry the kernel's own. With HTWHEEL_KSFT defined (make KSFT=...) the kernel's takes its
+ * place; so the tests use only what both have:
  *
  *   TEST(name) { ... }                      a test without a fixture
  *   FIXTURE(f) { int fd; };                 what the tests of a fixture find in *self
  *   FIXTURE_SETUP(f) { ... }                runs before each of them
  *   FIXTURE_TEARDOWN(f) { ... }             and after, unless the set-up failed or skipped
  *   FIXTURE_VARIANT(f) { int x; };          what they find in *variant, if there are variants
- *   FIXTURE_VARIANT_ADD(f, v) { .x = 1 };   each test runs once for each of them (with = before {)
+ *   FIXTURE_VARIANT_ADD(f, v) { .x = 1 };   each test runs once for each of them
  *   TEST_F(f, name) { ... }
  *   EXPECT_EQ(expected, seen) and so on     notes a failure and goes on; may be followed by a block
  *   ASSERT_EQ(expected, seen) and so on     notes a failure and ends the test
  *   SKIP(statement, fmt, ...), TH_LOG(fmt, ...), TEST_HARNESS_MAIN
  *
- * A check needs the variable _metadata and belongs into the thread that runs the test; other threads
- * count what they find, and the test checks the count. Output is TAP version 13.
+ * A check needs the variable _metadata and belongs into the thread that runs the test; other
+ * threads count what they find, and the test checks the count. Output is TAP version 13.
  *
- * Every test runs in a child process, in a process group of its own, which is killed when the test's
- * time is up or when it has ended: a hang is one failed test.
+ * Every test runs in a child process, in a process group of its own, which is killed when the
+ * test's time is up or when it has ended: a hang is one failed test.
  */
 #ifndef HTWHEEL_HARNESS_H
 #define HTWHEEL_HARNESS_H
@@ -89,10 +89,20 @@ struct __test_metadata {
 	struct harness_report	*report;
 };
 
-/* An integer of any type, so that -1 and 4294967295U differ in every comparison. */
+/*
+ * An integer of any type, so that -1 and 4294967295U differ in every comparison; and how the source
+ * calls it.
+ */
 struct harness_int {
 	unsigned long long	bits;
 	bool			negative;
+	const char		*text;
+};
+
+/* Where a check stands. */
+struct harness_place {
+	const char	*file;
+	int		line;
 };
 
 static struct __test_metadata *harness_tests;
@@ -136,24 +146,61 @@ static inline int harness_compare(struct harness_int a, struct harness_int b)
 	return a.bits < b.bits ? -1 : a.bits > b.bits;
 }
 
-static inline void harness_print_int(const char *text, struct harness_int value)
+/* Whether an order (negative, 0, positive) is what an operator of C asks for. */
+static inline bool harness_fits(int order, const char *op)
 {
-	printf("%s", text);
-	if (value.negative)
-		printf(" (%lld)", (long long)value.bits);
-	else
-		printf(" (%llu)", value.bits);
+	if (order && !strcmp(op, "!="))
+		return true;
+	return order ? op[0] == (order < 0 ? '<' : '>') : op[1] == '=' && op[0] != '!';
 }
 
-static inline void harness_blame_int(const char *name, const char *file, int line,
-				     const char *expected, struct harness_int expected_value,
-				     const char *op, const char *seen, struct harness_int seen_value)
+static inline void harness_print_place(const struct __test_metadata *test,
+				       struct harness_place place)
 {
-	printf("# %s:%d:%s: expected ", file, line, name);
-	harness_print_int(expected, expected_value);
+	printf("# %s:%d:%s: expected ", place.file, place.line, test->name);
+}
+
+static inline void harness_print_int(struct harness_int value)
+{
+	if (value.negative)
+		printf("%s (%lld)", value.text, (long long)value.bits);
+	else
+		printf("%s (%llu)", value.text, value.bits);
+}
+
+/* The checks return whether they failed, and say so. */
+static inline int harness_check_int(const struct __test_metadata *test, struct harness_place place,
+				    struct harness_int expected, const char *op,
+				    struct harness_int seen)
+{
+	if (harness_fits(harness_compare(expected, seen), op))
+		return 0;
+	harness_print_place(test, place);
+	harness_print_int(expected);
 	printf(" %s ", op);
-	harness_print_int(seen, seen_value);
+	harness_print_int(seen);
 	harness_print("\n");
+	return 1;
+}
+
+static inline int harness_check_bool(const struct __test_metadata *test, struct harness_place place,
+				     bool expected, bool seen, const char *text)
+{
+	if (expected == seen)
+		return 0;
+	harness_print_place(test, place);
+	harness_print("%s: %s\n", expected ? "true" : "false", text);
+	return 1;
+}
+
+static inline int harness_check_str(const struct __test_metadata *test, struct harness_place place,
+				    const char *expected, const char *op, const char *seen)
+{
+	if (harness_fits(strcmp(expected, seen), op))
+		return 0;
+	harness_print_place(test, place);
+	harness_print("\"%s\" %s \"%s\"\n", expected, op, seen);
+	return 1;
 }
 
 /*
@@ -171,73 +218,76 @@ static inline int harness_failed(struct __test_metadata *test, bool fatal)
 }
 
 /* "< 1 and not 0" rather than "< 0", which compilers call pointless for unsigned types. */
-#define HARNESS_INT(x)									\
+#define HARNESS_INT(x, name)								\
 	({										\
 		__typeof__(x) _value = (x);						\
 		(struct harness_int){							\
 			.bits = (unsigned long long)_value,				\
 			.negative = _value < 1 && _value != 0,				\
+			.text = (name),							\
 		};									\
 	})
 
+#define HARNESS_PLACE	((struct harness_place){ __FILE__, __LINE__ })
+
+/* A loop, so that a block may follow, which runs if the check failed. */
+#define HARNESS_CHECK(fatal, failed)							\
+	for (int _bad = (failed); _bad; _bad = harness_failed(_metadata, fatal))
+
 #define HARNESS_CHECK_INT(fatal, expected, op, seen)					\
-	for (int _bad = ({								\
-			struct harness_int _e = HARNESS_INT(expected);			\
-			struct harness_int _s = HARNESS_INT(seen);			\
-			int _failed = !(harness_compare(_e, _s) op 0);			\
-			if (_failed)							\
-				harness_blame_int(_metadata->name, __FILE__, __LINE__,	\
-						  #expected, _e, #op, #seen, _s);	\
-			_failed;							\
-		});									\
-	     _bad; _bad = harness_failed(_metadata, fatal))
+	HARNESS_CHECK(fatal, harness_check_int(_metadata, HARNESS_PLACE, expected, op, seen))
 
-#define HARNESS_CHECK_BOOL(fatal, wanted, seen)						\
-	for (int _bad = ({								\
-			bool _seen = (seen);						\
-			int _failed = _seen != (wanted);				\
-			if (_failed)							\
-				harness_print("# %s:%d:%s: expected %s: %s\n", __FILE__, \
-					      __LINE__, _metadata->name,		\
-					      (wanted) ? "true" : "false", #seen);	\
-			_failed;							\
-		});									\
-	     _bad; _bad = harness_failed(_metadata, fatal))
+#define HARNESS_CHECK_BOOL(fatal, expected, seen, text)					\
+	HARNESS_CHECK(fatal, harness_check_bool(_metadata, HARNESS_PLACE, expected, seen, text))
 
-#define HARNESS_CHECK_STR(fatal, expected, equal, seen)					\
-	for (int _bad = ({								\
-			const char *_e = (expected);					\
-			const char *_s = (seen);					\
-			int _failed = (strcmp(_e, _s) == 0) != (equal);		\
-			if (_failed)							\
-				harness_print("# %s:%d:%s: expected %s \"%s\", seen \"%s\"\n", \
-					      __FILE__, __LINE__, _metadata->name,	\
-					      (equal) ? "" : "anything but", _e, _s);	\
-			_failed;							\
-		});									\
-	     _bad; _bad = harness_failed(_metadata, fatal))
+#define HARNESS_CHECK_STR(fatal, expected, op, seen)					\
+	HARNESS_CHECK(fatal, harness_check_str(_metadata, HARNESS_PLACE, expected, op, seen))
 
-#define EXPECT_EQ(expected, seen)	HARNESS_CHECK_INT(false, expected, ==, seen)
-#define EXPECT_NE(expected, seen)	HARNESS_CHECK_INT(false, expected, !=, seen)
-#define EXPECT_LT(expected, seen)	HARNESS_CHECK_INT(false, expected, <, seen)
-#define EXPECT_LE(expected, seen)	HARNESS_CHECK_INT(false, expected, <=, seen)
-#define EXPECT_GT(expected, seen)	HARNESS_CHECK_INT(false, expected, >, seen)
-#define EXPECT_GE(expected, seen)	HARNESS_CHECK_INT(false, expected, >=, seen)
-#define EXPECT_TRUE(seen)		HARNESS_CHECK_BOOL(false, true, seen)
-#define EXPECT_FALSE(seen)		HARNESS_CHECK_BOOL(false, false, seen)
-#define EXPECT_STREQ(expected, seen)	HARNESS_CHECK_STR(false, expected, true, seen)
-#define EXPECT_STRNE(expected, seen)	HARNESS_CHECK_STR(false, expected, false, seen)
+#define EXPECT_EQ(expected, seen)							\
+	HARNESS_CHECK_INT(false, HARNESS_INT(expected, #expected), "==",		\
+			  HARNESS_INT(seen, #seen))
+#define EXPECT_NE(expected, seen)							\
+	HARNESS_CHECK_INT(false, HARNESS_INT(expected, #expected), "!=",		\
+			  HARNESS_INT(seen, #seen))
+#define EXPECT_LT(expected, seen)							\
+	HARNESS_CHECK_INT(false, HARNESS_INT(expected, #expected), "<",		\
+			  HARNESS_INT(seen, #seen))
+#define EXPECT_LE(expected, seen)							\
+	HARNESS_CHECK_INT(false, HARNESS_INT(expected, #expected), "<=",		\
+			  HARNESS_INT(seen, #seen))
+#define EXPECT_GT(expected, seen)							\
+	HARNESS_CHECK_INT(false, HARNESS_INT(expected, #expected), ">",		\
+			  HARNESS_INT(seen, #seen))
+#define EXPECT_GE(expected, seen)							\
+	HARNESS_CHECK_INT(false, HARNESS_INT(expected, #expected), ">=",		\
+			  HARNESS_INT(seen, #seen))
+#define EXPECT_TRUE(seen)	HARNESS_CHECK_BOOL(false, true, seen, #seen)
+#define EXPECT_FALSE(seen)	HARNESS_CHECK_BOOL(false, false, seen, #seen)
+#define EXPECT_STREQ(expected, seen)	HARNESS_CHECK_STR(false, expected, "==", seen)
+#define EXPECT_STRNE(expected, seen)	HARNESS_CHECK_STR(false, expected, "!=", seen)
 
-#define ASSERT_EQ(expected, seen)	HARNESS_CHECK_INT(true, expected, ==, seen)
-#define ASSERT_NE(expected, seen)	HARNESS_CHECK_INT(true, expected, !=, seen)
-#define ASSERT_LT(expected, seen)	HARNESS_CHECK_INT(true, expected, <, seen)
-#define ASSERT_LE(expected, seen)	HARNESS_CHECK_INT(true, expected, <=, seen)
-#define ASSERT_GT(expected, seen)	HARNESS_CHECK_INT(true, expected, >, seen)
-#define ASSERT_GE(expected, seen)	HARNESS_CHECK_INT(true, expected, >=, seen)
-#define ASSERT_TRUE(seen)		HARNESS_CHECK_BOOL(true, true, seen)
-#define ASSERT_FALSE(seen)		HARNESS_CHECK_BOOL(true, false, seen)
-#define ASSERT_STREQ(expected, seen)	HARNESS_CHECK_STR(true, expected, true, seen)
-#define ASSERT_STRNE(expected, seen)	HARNESS_CHECK_STR(true, expected, false, seen)
+#define ASSERT_EQ(expected, seen)							\
+	HARNESS_CHECK_INT(true, HARNESS_INT(expected, #expected), "==",		\
+			  HARNESS_INT(seen, #seen))
+#define ASSERT_NE(expected, seen)							\
+	HARNESS_CHECK_INT(true, HARNESS_INT(expected, #expected), "!=",		\
+			  HARNESS_INT(seen, #seen))
+#define ASSERT_LT(expected, seen)							\
+	HARNESS_CHECK_INT(true, HARNESS_INT(expected, #expected), "<",		\
+			  HARNESS_INT(seen, #seen))
+#define ASSERT_LE(expected, seen)							\
+	HARNESS_CHECK_INT(true, HARNESS_INT(expected, #expected), "<=",		\
+			  HARNESS_INT(seen, #seen))
+#define ASSERT_GT(expected, seen)							\
+	HARNESS_CHECK_INT(true, HARNESS_INT(expected, #expected), ">",		\
+			  HARNESS_INT(seen, #seen))
+#define ASSERT_GE(expected, seen)							\
+	HARNESS_CHECK_INT(true, HARNESS_INT(expected, #expected), ">=",		\
+			  HARNESS_INT(seen, #seen))
+#define ASSERT_TRUE(seen)	HARNESS_CHECK_BOOL(true, true, seen, #seen)
+#define ASSERT_FALSE(seen)	HARNESS_CHECK_BOOL(true, false, seen, #seen)
+#define ASSERT_STREQ(expected, seen)	HARNESS_CHECK_STR(true, expected, "==", seen)
+#define ASSERT_STRNE(expected, seen)	HARNESS_CHECK_STR(true, expected, "!=", seen)
 
 #define TH_LOG(fmt, ...)								\
 	harness_print("# %s:%d:%s: " fmt "\n", __FILE__, __LINE__, _metadata->name,	\
@@ -301,7 +351,7 @@ static inline int harness_failed(struct __test_metadata *test, bool fatal)
 		harness_add_variant(&fixture_name##_fixture,				\
 				    &fixture_name##_##variant_name##_variant);		\
 	}										\
-	const FIXTURE_VARIANT(fixture_name) fixture_name##_##variant_name##_data
+	const FIXTURE_VARIANT(fixture_name) fixture_name##_##variant_name##_data =
 
 #define TEST_F(fixture_name, test_name)							\
 	TEST_F_TIMEOUT(fixture_name, test_name, HARNESS_TIMEOUT_S)

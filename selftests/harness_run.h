@@ -65,8 +65,8 @@ static inline bool harness_wait(pid_t pid, int *status, unsigned int timeout_s)
 	}
 }
 
-static inline void harness_child(struct __test_metadata *test, const struct harness_variant *variant,
-				 const sigset_t *mask)
+static inline void harness_child(struct __test_metadata *test,
+				 const struct harness_variant *variant, const sigset_t *mask)
 {
 	setpgid(0, 0);
 	sigprocmask(SIG_SETMASK, mask, NULL);
@@ -141,9 +141,11 @@ static inline void harness_run_one(struct __test_metadata *test,
 	}
 }
 
-/* Visit the chosen tests, each with all variants of its fixture; without totals only count or list. */
-static inline unsigned int harness_visit(const struct harness_options *options, const sigset_t *mask,
-					 struct harness_totals *totals)
+/*
+ * Visit the chosen tests, each with all variants of its fixture; without totals only count or list.
+ */
+static inline unsigned int harness_visit(const struct harness_options *options,
+					 const sigset_t *mask, struct harness_totals *totals)
 {
 	struct harness_variant *variant;
 	struct __test_metadata *test;
@@ -172,7 +174,7 @@ static inline int harness_usage(const char *program, int status)
 		"usage: %s [--list] [--filter NAME]... [--help]\n"
 		"\n"
 		"  --list         print the names of the tests\n"
-		"  --filter NAME  run, or list, only the tests with NAME in their name; repeatable\n"
+		"  --filter NAME  only the tests with NAME in their name; repeatable\n"
 		"\n"
 		"Exit status: 0 passed, 1 failed, 2 wrong usage, 4 there is nothing to test here.\n"
 		"The variable HTWHEEL_SLOW multiplies the time that a test may take (%d s).\n",
@@ -191,7 +193,7 @@ static inline int harness_parse(int argc, char **argv, struct harness_options *o
 	for (i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
 			return harness_usage(argv[0], 0) + 1;
-		if (!strcmp(argv[i], "--list"))
+		if (!strcmp(argv[i], "--list") || !strcmp(argv[i], "-l"))
 			options->list = true;
 		else if (!strcmp(argv[i], "--filter") && i + 1 < argc)
 			options->filters[options->nr_filters++] = argv[++i];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPUs go and come back: their timers move to another CPU, and new ones work on the CPU that returned.
+ * CPUs go and come back: their timers move to another CPU, and new ones work on the CPU that
+ * returned.
  *
  * Needs a CPU 1 that can be taken offline; user-mode Linux has none.
  */
@@ -104,7 +105,10 @@ TEST_F(hotplug, B68_pending_timers_survive_their_cpu)
 	EXPECT_LEDGER_RIGHT(ledger);
 }
 
-/* The returned CPU's clock has been standing: its first timers must neither come early nor be forgotten. */
+/*
+ * The returned CPU's clock has been standing: its first timers must neither come early nor be
+ * forgotten.
+ */
 TEST_F(hotplug, B66_arms_on_the_cpu_that_returned)
 {
 	struct ledger *ledger = &self->ledger;
@@ -125,7 +129,10 @@ TEST_F(hotplug, B66_arms_on_the_cpu_that_returned)
 	ASSERT_BOOKS_MATCH(ledger, self->fd);
 }
 
-/* It goes while it has more due timers than a pass handles, and must not come back as "busy for ever". */
+/*
+ * It goes while it has more due timers than a pass handles, and must not come back as "busy for
+ * ever".
+ */
 TEST_F(hotplug, B67_offline_in_a_backlog)
 {
 	struct ledger *ledger = &self->ledger;

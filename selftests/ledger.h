@@ -2,9 +2,9 @@
 /*
  * A program's own books on its timers, kept apart from the module's.
  *
- * Each timer has a number, which travels as user_data. The ledger knows what may still happen to it,
- * and judges each event by that: nothing early, nothing twice, nothing that was cancelled, no field
- * wrong. Lost is what is still live when there is nothing left to come.
+ * Each timer has a number, which travels as user_data. The ledger knows what may still happen to
+ * it, and judges each event by that: nothing early, nothing twice, nothing that was cancelled, no
+ * field wrong. Lost is what is still live when there is nothing left to come.
  *
  * One thread at a time; concurrent tests give each thread a ledger, or have one thread read.
  */
@@ -32,6 +32,8 @@ struct ledger {
 	struct ledger_timer	*timers;
 	uint32_t		nr;
 	uint64_t		chance;
+	/* Times are points on the clock rather than delays. */
+	bool			absolute;
 
 	/* The books. */
 	uint64_t		armed;
@@ -83,9 +85,11 @@ static inline unsigned int late_bin(uint64_t late_ns)
 	return bin;
 }
 
-/* Enter an arm or a re-arm that the module accepted; the clock was read before and after the call. */
-static inline void ledger_note_arm(struct ledger *ledger, const struct htwheel_op *op, uint32_t number,
-				   uint64_t before_ns, uint64_t after_ns)
+/*
+ * Enter an arm or a re-arm that the module accepted; the clock was read before and after the call.
+ */
+static inline void ledger_note_arm(struct ledger *ledger, const struct htwheel_op *op,
+				   uint32_t number, uint64_t before_ns, uint64_t after_ns)
 {
 	struct ledger_timer *timer = &ledger->timers[number];
 	bool absolute = op->flags & HTWHEEL_ABSOLUTE;
@@ -162,8 +166,8 @@ static inline int ledger_drain(struct ledger *ledger, int fd, uint64_t left)
 }
 
 /* What the module answered, entered into the ledger: 0, or the operation's errno. */
-static inline int ledger_note_op(struct ledger *ledger, const struct htwheel_op *op, uint32_t number,
-				 uint64_t before_ns, uint64_t after_ns)
+static inline int ledger_note_op(struct ledger *ledger, const struct htwheel_op *op,
+				 uint32_t number, uint64_t before_ns, uint64_t after_ns)
 {
 	if (op->result < 0)
 		return op->result;
@@ -191,8 +195,10 @@ static inline int ledger_do_batch(struct ledger *ledger, int fd, uint16_t opcode
 		ops[i].result = -JUNK;
 		ops[i].id = opcode == HTWHEEL_OP_ARM ? JUNK64 : ledger->timers[first + i].id;
 		ops[i].user_data = first + i;
-		if (opcode != HTWHEEL_OP_CANCEL)
-			ops[i].time_ns = from_ns + chance_below(&ledger->chance, spread_ns + 1);
+		if (opcode == HTWHEEL_OP_CANCEL)
+			continue;
+		ops[i].flags = ledger->absolute ? HTWHEEL_ABSOLUTE : 0;
+		ops[i].time_ns = from_ns + chance_below(&ledger->chance, spread_ns + 1);
 	}
 	before_ns = now_ns();
 	ret = submit_all(fd, ops, nr);
@@ -203,11 +209,12 @@ static inline int ledger_do_batch(struct ledger *ledger, int fd, uint16_t opcode
 }
 
 /*
- * Arm, re-arm or cancel the timers [first, first + nr), each with a delay from [from_ns, from_ns +
- * spread_ns]. Returns 0, or a negative errno of the call or of one of the operations.
+ * Arm, re-arm or cancel the timers [first, first + nr), each with a delay (or a deadline, if the
+ * ledger is absolute) from [from_ns, from_ns + spread_ns]. Returns 0, or a negative errno of the
+ * call or of one of the operations.
  */
-static inline int ledger_do(struct ledger *ledger, int fd, uint16_t opcode, uint32_t first, uint32_t nr,
-			    uint64_t from_ns, uint64_t spread_ns)
+static inline int ledger_do(struct ledger *ledger, int fd, uint16_t opcode, uint32_t first,
+			    uint32_t nr, uint64_t from_ns, uint64_t spread_ns)
 {
 	uint32_t batch;
 	int ret = 0;

@@ -103,7 +103,9 @@ TEST_F(life, two_opens_are_two_contexts)
 	EXPECT_TRUE(is_readable(self->fd));
 }
 
-/* A child's timers are its parent's; its end changes nothing, because the parent has the file, too. */
+/*
+ * A child's timers are its parent's; its end changes nothing, because the parent has the file, too.
+ */
 TEST_F(life, B82_fork_shares_the_context)
 {
 	struct htwheel_event event;
@@ -243,7 +245,10 @@ TEST_F(life, B82_left_in_a_socket)
 	self->fd = -1;
 }
 
-/* In the program that was started: 0 if the descriptor is a live context, 1 if it is not open, else 2. */
+/*
+ * In the program that was started: 0 if the descriptor is a live context, 1 if it is not open, else
+ * 2.
+ */
 static void __attribute__((constructor)) answer_probe(void)
 {
 	const char *text = getenv(PROBE);
@@ -303,7 +308,7 @@ TEST_F(life, many_contexts_at_once)
 	uint32_t i, nr = 1000;
 	int *fds = calloc(nr, sizeof(*fds));
 
-	ASSERT_TRUE(fds != NULL);
+	ASSERT_TRUE(!!fds);
 	setrlimit(RLIMIT_NOFILE, &limit);
 	for (i = 0; i < nr; i++) {
 		fds[i] = open_device(O_NONBLOCK);

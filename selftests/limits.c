@@ -16,11 +16,11 @@ FIXTURE_VARIANT(limit) {
 };
 
 /* Around what a pool may grow by. */
-FIXTURE_VARIANT_ADD(limit, of_1) = { .limit = 1, };
-FIXTURE_VARIANT_ADD(limit, of_63) = { .limit = 63, };
-FIXTURE_VARIANT_ADD(limit, of_64) = { .limit = 64, };
-FIXTURE_VARIANT_ADD(limit, of_1000) = { .limit = 1000, };
-FIXTURE_VARIANT_ADD(limit, of_4097) = { .limit = 4097, };
+FIXTURE_VARIANT_ADD(limit, of_1) { .limit = 1, };
+FIXTURE_VARIANT_ADD(limit, of_63) { .limit = 63, };
+FIXTURE_VARIANT_ADD(limit, of_64) { .limit = 64, };
+FIXTURE_VARIANT_ADD(limit, of_1000) { .limit = 1000, };
+FIXTURE_VARIANT_ADD(limit, of_4097) { .limit = 4097, };
 
 FIXTURE_SETUP(limit)
 {
@@ -93,7 +93,9 @@ TEST_F(limit, rearm_needs_no_room)
 	EXPECT_TRUE(is_full(self));
 }
 
-/* A batch that passes the limit: the first ones get in, and a cancel in between makes room for one. */
+/*
+ * A batch that passes the limit: the first ones get in, and a cancel in between makes room for one.
+ */
 TEST_F(limit, batch_across_the_limit)
 {
 	struct htwheel_op ops[6] = { { .opcode = 0 } };
@@ -143,7 +145,9 @@ static bool ids_are_unique(uint64_t *ids, size_t nr)
 
 #define FILLS	6
 
-/* No allocation can fail any more once the pool has grown; and names are never given again (B59). */
+/*
+ * No allocation can fail any more once the pool has grown; and names are never given again (B59).
+ */
 TEST_F(limit, B59_filled_again_and_again_with_new_names)
 {
 	uint64_t *ids = calloc(FILLS * self->limit, sizeof(*ids));
@@ -153,7 +157,7 @@ TEST_F(limit, B59_filled_again_and_again_with_new_names)
 	unsigned int fill;
 	uint32_t i;
 
-	ASSERT_TRUE(ids != NULL);
+	ASSERT_TRUE(!!ids);
 	for (fill = 0; fill < FILLS; fill++) {
 		for (i = 0; i < self->limit; i++)
 			ids[fill * self->limit + i] = ledger->timers[i].id;
@@ -287,7 +291,7 @@ TEST_F(many, B59_names_from_many_threads_are_unique)
 	pthread_t threads[8];
 	uint32_t i;
 
-	ASSERT_TRUE(ids != NULL);
+	ASSERT_TRUE(!!ids);
 	ASSERT_EQ(0, device_setup(self->fd, nr_threads));
 	for (i = 0; i < nr_threads; i++) {
 		makers[i] = (struct id_maker){ self->fd, nr, 0, ids + i * nr };

@@ -11,7 +11,10 @@
 
 #define NR_TIMERS	100000U
 
-/* What the counter may be off by: it is kept in batches, and what is freed may be freed a little later. */
+/*
+ * What the counter may be off by: it is kept in batches, and what is freed may be freed a little
+ * later.
+ */
 #define SLACK		(2ULL << 20)
 
 FIXTURE(memory) {

@@ -36,13 +36,19 @@ static int watch(int epoll_fd, int fd, uint32_t events)
 	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-/* The events of the one watched file, 0 after the time-out. */
+/*
+ * The events of the one watched file, 0 after the time-out, -ETIME if only the time-out brought
+ * them.
+ */
 static int wait_epoll(int epoll_fd, uint64_t timeout_ns)
 {
 	struct epoll_event event = { .events = 0 };
+	uint64_t end_ns = now_ns() + timeout_ns;
 	int ret = epoll_wait(epoll_fd, &event, 1, timeout_ns / NS_PER_MS);
 
-	return ret < 0 ? -errno : ret ? (int)event.events : 0;
+	if (ret <= 0)
+		return ret ? -errno : 0;
+	return timeout_ns && now_ns() >= end_ns ? -ETIME : (int)event.events;
 }
 
 /* POLLIN holds if and only if a read returns an event; the event is read, if there is one. */
@@ -137,7 +143,10 @@ TEST_F(poll, agrees_with_read_at_random)
 			rearm_in(self->fd, *id, delay_ns);
 			break;
 		default:
-			/* A timer may fire between the two: only "readable, but nothing to read" is wrong. */
+			/*
+			 * A timer may fire between the two: only "readable, but nothing to read" is
+			 * wrong.
+			 */
 			if (is_readable(self->fd)) {
 				struct htwheel_event event;
 
@@ -233,6 +242,23 @@ TEST_F(poll, epoll_by_edge)
 		ASSERT_EQ(1, read_events(self->fd, &event, 1));
 		ASSERT_EQ(-EAGAIN, read_events(self->fd, &event, 1));
 	}
+}
+
+/* An event waits; what brings no further one is no news. */
+TEST_F(poll, epoll_by_edge_only_for_events)
+{
+	uint64_t id;
+
+	ASSERT_EQ(0, watch(self->epoll_fd, self->fd, EPOLLIN | EPOLLET));
+	ASSERT_EQ(0, arm_in(self->fd, 0, 0, NULL));
+	ASSERT_EQ(EPOLLIN, wait_epoll(self->epoll_fd, patience_ns()));
+	ASSERT_EQ(0, arm_in(self->fd, HOUR_NS, 0, &id));
+	ASSERT_EQ(0, query(self->fd, id, NULL));
+	ASSERT_EQ(0, rearm_in(self->fd, id, 2 * HOUR_NS));
+	ASSERT_EQ(0, cancel(self->fd, id, NULL));
+	ASSERT_EQ(-EINVAL, arm_in(self->fd, UINT64_MAX, 0, NULL));
+	EXPECT_EQ(0, wait_epoll(self->epoll_fd, 0));
+	EXPECT_TRUE(is_readable(self->fd));
 }
 
 /* Added to the set when it is readable already. */

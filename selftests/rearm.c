@@ -187,7 +187,8 @@ TEST_F(rearm, B20_earlier_than_the_engine_sleeps)
 	for (i = 0; i < ARRAY_SIZE(firsts); i++) {
 		for (target = 1; target < 64; target += 20) {
 			/* One that is far keeps the engine's sleep long. */
-			ASSERT_EQ(0, arm_in(self->fd, HOUR_NS + firsts[i] * self->info.tick_ns, 0, &id));
+			ASSERT_EQ(0, arm_in(self->fd, HOUR_NS + firsts[i] * self->info.tick_ns, 0,
+					    &id));
 			sleep_ns(3 * self->info.tick_ns);
 			deadline_ns = now_ns() + target * self->info.tick_ns;
 			ASSERT_EQ(0, rearm_at(self->fd, id, deadline_ns));

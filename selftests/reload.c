@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Loading and unloading the module: refused while it is in use, possible at any other time, and never
- * with a bad parameter.
+ * Loading and unloading the module: refused while it is in use, possible at any other time, and
+ * never with a bad parameter.
  *
  * The variable HTWHEEL_KO names the module's file. In the end the module is loaded as it was found.
  */
@@ -14,7 +14,9 @@
 
 #define MODULE		"htwheel"
 
-/* The parameters that the module had when this program started; every test's process inherits them. */
+/*
+ * The parameters that the module had when this program started; every test's process inherits them.
+ */
 static char parameters[256];
 
 static void __attribute__((constructor)) remember_parameters(void)

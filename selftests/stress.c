@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Load from all CPUs: timers that move between them, passes that race arms, consumers that never stop.
+ * Load from all CPUs: timers that move between them, passes that race arms, consumers that never
+ * stop.
  */
 #include "harness.h"
 #include "ledger.h"
@@ -124,8 +125,9 @@ static int move_some(struct worker *worker, unsigned int round)
 }
 
 /*
- * B23: a pass that chooses its next wake-up, on each CPU, while another CPU brings one of its timers
- * forward to the next tick. If the two miss each other, that timer comes an hour late, or never.
+ * B23: a pass that chooses its next wake-up, on each CPU, while another CPU brings one of its
+ * timers forward to the next tick. If the two miss each other, that timer comes an hour late, or
+ * never.
  */
 static void *bring_forward(void *arg)
 {
@@ -164,7 +166,10 @@ TEST_F(stress, B23_brought_forward_while_a_pass_chooses_its_next)
 	FINISH_WORKERS(workers, threads);
 }
 
-/* One timer of one tick at a time on each CPU: each wake-up is chosen while the other CPU does the same. */
+/*
+ * One timer of one tick at a time on each CPU: each wake-up is chosen while the other CPU does the
+ * same.
+ */
 static void *ping(void *arg)
 {
 	struct worker *worker = arg;
@@ -230,16 +235,59 @@ TEST_F(stress, B71_zero_delay_for_each_event)
 	close(fd);
 }
 
-/* More in one tick than a pass may handle: the rest follows, and nothing is lost. */
+/*
+ * More in one tick, and on one CPU, than a pass may handle: the rest follows, and nothing is lost.
+ */
 TEST_F(stress, more_in_one_tick_than_a_pass_handles)
 {
-	const uint32_t nr = scaled(20000);
+	struct htwheel_stats before, after;
+	const uint32_t nr = scaled(30000);
 	struct ledger ledger;
 
 	ASSERT_EQ(0, ledger_init(&ledger, nr));
-	ASSERT_EQ(0, ledger_arm(&ledger, self->fd, 0, nr, 200 * NS_PER_MS, 0));
+	ledger.absolute = true;
+	ASSERT_EQ(0, pin_to(0));
+	ASSERT_EQ(0, device_stats(self->fd, &before));
+	ASSERT_EQ(0, ledger_arm(&ledger, self->fd, 0, nr, now_ns() + NS_PER_S / 2, 0));
+	/* Nothing else may arm and so restart the engine by accident; only passes run now. */
+	ASSERT_TRUE(wait_readable(self->fd));
 	ASSERT_EQ(0, ledger_drain(&ledger, self->fd, 0));
+	ASSERT_EQ(0, device_stats(self->fd, &after));
+	TH_LOG("%llu passes stopped at their budget",
+	       (unsigned long long)(after.budget_stops - before.budget_stops));
+	EXPECT_EQ(0, after.backlog_cpus);
 	EXPECT_LEDGER_RIGHT(&ledger);
+	ASSERT_BOOKS_MATCH(&ledger, self->fd);
+	ledger_free(&ledger);
+}
+
+/*
+ * More was due than a pass handles, and what was left is cancelled: no CPU has a backlog then, and
+ * none gets older.
+ */
+TEST_F(stress, backlog_that_is_cancelled_is_none)
+{
+	const uint32_t nr = scaled(20000);
+	struct htwheel_stats stats;
+	struct ledger ledger;
+	unsigned int round;
+	uint64_t due_ns;
+
+	ASSERT_EQ(0, ledger_init(&ledger, nr));
+	ledger.absolute = true;
+	ASSERT_EQ(0, pin_to(0));
+	for (round = 0; round < 6; round++) {
+		due_ns = now_ns() + 100 * NS_PER_MS;
+		ASSERT_EQ(0, ledger_arm(&ledger, self->fd, 0, nr, due_ns, 0));
+		while (now_ns() < due_ns + round * NS_PER_MS)
+			;
+		ASSERT_EQ(0, ledger_cancel(&ledger, self->fd, 0, nr));
+		sleep_ns(20 * NS_PER_MS);
+		ASSERT_EQ(0, device_stats(self->fd, &stats));
+		EXPECT_EQ(0, stats.pending);
+		EXPECT_EQ(0, stats.backlog_cpus);
+		EXPECT_EQ(0, stats.backlog_ns);
+	}
 	ASSERT_BOOKS_MATCH(&ledger, self->fd);
 	ledger_free(&ledger);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The end of a context while everything is going on: killed with many timers, closed while they fire,
- * closed under threads that arm. Memory and queues come back to what they were.
+ * The end of a context while everything is going on: killed with many timers, closed while they
+ * fire, closed under threads that arm. Memory and queues come back to what they were.
  */
 #include <signal.h>
 
@@ -24,7 +24,9 @@ FIXTURE_TEARDOWN(teardown)
 	EXPECT_TRUE(wait_queued(self->queued));
 }
 
-/* In a child: some timers that fire at once and later, some that never do; then wait to be killed. */
+/*
+ * In a child: some timers that fire at once and later, some that never do; then wait to be killed.
+ */
 static void hold_timers(int ready_fd, uint32_t nr, uint32_t firing)
 {
 	int fd = open_device(O_NONBLOCK);
@@ -122,6 +124,29 @@ TEST_F(teardown, closed_while_timers_fire)
 		close(fd);
 	}
 	ledger_free(&ledger);
+}
+
+/*
+ * Close it from another CPU as soon as its event shows: the pass that fired the timer may not have
+ * woken the readers yet, and the context goes under its hands.
+ */
+TEST_F(teardown, closed_at_the_moment_of_the_event)
+{
+	unsigned int round, rounds = scaled(300);
+	uint64_t end_ns;
+	int fd;
+
+	for (round = 0; round < rounds; round++) {
+		fd = open_device(O_NONBLOCK);
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(0, pin_to(1));
+		ASSERT_EQ(0, arm_in(fd, 1, 0, NULL));
+		ASSERT_EQ(0, pin_to(0));
+		end_ns = now_ns() + patience_ns();
+		while (!is_readable(fd))
+			ASSERT_GT(end_ns, now_ns());
+		close(fd);
+	}
 }
 
 struct closing {

@@ -72,22 +72,36 @@ static int ring_submit(struct ring *ring, const struct io_uring_sqe *sqe)
 	return syscall(SYS_io_uring_enter, ring->fd, 1, 0, 0, NULL, 0) == 1 ? 0 : -errno;
 }
 
-/* The next answer; -ETIME as its result if none comes in this time. */
-static struct io_uring_cqe ring_answer(struct ring *ring, uint64_t timeout_ns)
+/*
+ * The result of the next request that is done, and which one it was; -ETIME if none is in this
+ * time.
+ */
+static int ring_result_of(struct ring *ring, uint64_t timeout_ns, uint64_t *user_data)
 {
 	struct io_uring_cqe *cqes = (void *)(ring->rings + ring->params.cq_off.cqes);
 	uint32_t *head = ring_word(ring, ring->params.cq_off.head);
 	uint32_t *tail = ring_word(ring, ring->params.cq_off.tail);
-	struct io_uring_cqe cqe = { .res = -ETIME };
+	struct io_uring_cqe *cqe;
+	int result;
 
 	/* Pairs with the kernel's release of the tail. */
 	if (*head == __atomic_load_n(tail, __ATOMIC_ACQUIRE))
 		poll_for(ring->fd, timeout_ns);
 	if (*head == __atomic_load_n(tail, __ATOMIC_ACQUIRE))
-		return cqe;
-	cqe = cqes[*head & (ring->params.cq_entries - 1)];
+		return -ETIME;
+	cqe = &cqes[*head & (ring->params.cq_entries - 1)];
+	*user_data = cqe->user_data;
+	result = cqe->res;
+	/* The kernel may use the place again. */
 	__atomic_store_n(head, *head + 1, __ATOMIC_RELEASE);
-	return cqe;
+	return result;
+}
+
+static int ring_result(struct ring *ring, uint64_t timeout_ns)
+{
+	uint64_t user_data;
+
+	return ring_result_of(ring, timeout_ns, &user_data);
 }
 
 static int ring_read(struct ring *ring, int fd, void *buffer, size_t size)
@@ -133,13 +147,11 @@ static void *untouched(void)
 TEST_F(uring, read_waits_for_a_timer)
 {
 	struct htwheel_event *event = untouched();
-	struct io_uring_cqe cqe;
 
 	ASSERT_EQ(0, ring_read(&self->ring, self->fd, event, sizeof(*event)));
-	EXPECT_EQ(-ETIME, ring_answer(&self->ring, 20 * NS_PER_MS).res);
+	EXPECT_EQ(-ETIME, ring_result(&self->ring, 20 * NS_PER_MS));
 	ASSERT_EQ(0, arm_in(self->fd, 10 * NS_PER_MS, 5, NULL));
-	cqe = ring_answer(&self->ring, patience_ns());
-	ASSERT_EQ(sizeof(*event), cqe.res);
+	ASSERT_EQ(sizeof(*event), ring_result(&self->ring, patience_ns()));
 	EXPECT_EQ(5, event->user_data);
 	EXPECT_LE(event->deadline_ns, event->fired_ns);
 }
@@ -147,14 +159,12 @@ TEST_F(uring, read_waits_for_a_timer)
 TEST_F(uring, read_of_waiting_events)
 {
 	struct htwheel_event *events = untouched();
-	struct io_uring_cqe cqe;
 	int i;
 
 	for (i = 0; i < 3; i++)
 		ASSERT_EQ(0, arm_in(self->fd, 0, i, NULL));
 	ASSERT_EQ(0, ring_read(&self->ring, self->fd, events, 3 * sizeof(*events)));
-	cqe = ring_answer(&self->ring, patience_ns());
-	ASSERT_EQ(3 * sizeof(*events), cqe.res);
+	ASSERT_EQ(3 * sizeof(*events), ring_result(&self->ring, patience_ns()));
 	EXPECT_EQ(3, events[0].user_data + events[1].user_data + events[2].user_data);
 	EXPECT_FALSE(is_readable(self->fd));
 }
@@ -162,7 +172,7 @@ TEST_F(uring, read_of_waiting_events)
 TEST_F(uring, read_into_less_than_an_event_is_EINVAL)
 {
 	ASSERT_EQ(0, ring_read(&self->ring, self->fd, untouched(), 8));
-	EXPECT_EQ(-EINVAL, ring_answer(&self->ring, patience_ns()).res);
+	EXPECT_EQ(-EINVAL, ring_result(&self->ring, patience_ns()));
 }
 
 TEST_F(uring, read_to_a_bad_address_loses_nothing)
@@ -171,7 +181,7 @@ TEST_F(uring, read_to_a_bad_address_loses_nothing)
 
 	ASSERT_EQ(0, arm_in(self->fd, 0, 5, NULL));
 	ASSERT_EQ(0, ring_read(&self->ring, self->fd, NULL, sizeof(event)));
-	EXPECT_EQ(-EFAULT, ring_answer(&self->ring, patience_ns()).res);
+	EXPECT_EQ(-EFAULT, ring_result(&self->ring, patience_ns()));
 	EXPECT_EQ(1, read_events(self->fd, &event, 1));
 	EXPECT_EQ(5, event.user_data);
 }
@@ -187,9 +197,9 @@ TEST_F(uring, poll_waits_for_a_timer)
 	struct htwheel_event event;
 
 	ASSERT_EQ(0, ring_submit(&self->ring, &sqe));
-	EXPECT_EQ(-ETIME, ring_answer(&self->ring, 20 * NS_PER_MS).res);
+	EXPECT_EQ(-ETIME, ring_result(&self->ring, 20 * NS_PER_MS));
 	ASSERT_EQ(0, arm_in(self->fd, 10 * NS_PER_MS, 5, NULL));
-	EXPECT_EQ(POLLIN, ring_answer(&self->ring, patience_ns()).res & POLLIN);
+	EXPECT_EQ(POLLIN, ring_result(&self->ring, patience_ns()) & POLLIN);
 	EXPECT_EQ(1, read_events(self->fd, &event, 1));
 }
 
@@ -198,16 +208,16 @@ TEST_F(uring, cancelled_read_takes_no_event)
 {
 	struct io_uring_sqe sqe = { .opcode = IORING_OP_ASYNC_CANCEL, .addr = 1, .user_data = 3 };
 	struct htwheel_event *event = untouched();
-	struct io_uring_cqe cqe;
-	int i, read_result = 0;
+	int i, result, read_result = 0;
+	uint64_t user_data;
 
 	ASSERT_EQ(0, ring_read(&self->ring, self->fd, event, sizeof(*event)));
 	ASSERT_EQ(0, ring_submit(&self->ring, &sqe));
 	for (i = 0; i < 2; i++) {
-		cqe = ring_answer(&self->ring, patience_ns());
-		ASSERT_NE(-ETIME, cqe.res);
-		if (cqe.user_data == 1)
-			read_result = cqe.res;
+		result = ring_result_of(&self->ring, patience_ns(), &user_data);
+		ASSERT_NE(-ETIME, result);
+		if (user_data == 1)
+			read_result = result;
 	}
 	EXPECT_TRUE(read_result == -ECANCELED || read_result == -EINTR) {
 		TH_LOG("result %d", read_result);

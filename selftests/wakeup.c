@@ -49,8 +49,8 @@ static void note_events(struct shared_reads *reads, const struct htwheel_event *
 		if (events[i].user_data == SENTINEL)
 			continue;
 		taken++;
-		if (events[i].user_data >= MAX_TIMERS || events[i].fired_ns < events[i].deadline_ns ||
-		    events[i].deadline_ns > read_ns ||
+		if (events[i].user_data >= MAX_TIMERS || events[i].deadline_ns > read_ns ||
+		    events[i].fired_ns < events[i].deadline_ns ||
 		    __atomic_fetch_add(&reads->seen[events[i].user_data], 1, __ATOMIC_RELAXED))
 			__atomic_add_fetch(&reads->wrong, 1, __ATOMIC_RELAXED);
 	}
@@ -179,7 +179,9 @@ TEST_F(wakeup, blocked_poller)
 	EXPECT_EQ(0, reads->wrong);
 }
 
-/* Each takes one event of the same moment: a wake-up that stops at the first leaves three asleep. */
+/*
+ * Each takes one event of the same moment: a wake-up that stops at the first leaves three asleep.
+ */
 TEST_F(wakeup, as_many_blocked_readers_as_events)
 {
 	struct shared_reads *reads = &self->reads;
@@ -265,8 +267,9 @@ TEST_F(wakeup, two_readers_share_events)
 }
 
 /*
- * A blocked reader, and events that are withdrawn before it gets there: it may miss them, but it never
- * returns without an event, never returns one that was withdrawn, and is not left asleep in the end.
+ * A blocked reader, and events that are withdrawn before it gets there: it may miss them, but it
+ * never returns without an event, never returns one that was withdrawn, and is not left asleep in
+ * the end.
  */
 TEST_F(wakeup, withdrawn_events_do_not_confuse_a_blocked_reader)
 {

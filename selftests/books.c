@@ -197,7 +197,7 @@ TEST_F(books, B37_random_operations)
 {
 	struct walk walk;
 
-	ASSERT_EQ(0, start_walk(&walk, self->info.tick_ns, 0, scaled(6000)));
+	ASSERT_EQ(0, start_walk(&walk, self->info.tick_ns, 0, scaled(4000)));
 	run_walk(&walk);
 	EXPECT_WALK_RIGHT(&walk);
 	TH_LOG("armed %llu, fired %llu, cancelled %llu, replaced %llu",
@@ -213,7 +213,7 @@ TEST_F(books, B37_random_operations_on_several_contexts_at_once)
 	int i;
 
 	for (i = 0; i < NR_THREADS; i++) {
-		ASSERT_EQ(0, start_walk(&walks[i], self->info.tick_ns, 1 + i, scaled(1500)));
+		ASSERT_EQ(0, start_walk(&walks[i], self->info.tick_ns, 1 + i, scaled(1000)));
 		ASSERT_EQ(0, pthread_create(&threads[i], NULL, run_walk, &walks[i]));
 	}
 	for (i = 0; i < NR_THREADS; i++) {
@@ -223,7 +223,7 @@ TEST_F(books, B37_random_operations_on_several_contexts_at_once)
 	}
 }
 
-#define CROWD_TIMERS	1200
+#define CROWD_TIMERS	800
 
 /* Threads that share a context; each has timers of its own, and one thread reads for all. */
 struct crowd {

@@ -187,13 +187,15 @@ static inline int submit_all(int fd, struct htwheel_op *ops, size_t nr)
 static inline int submit_one(int fd, struct htwheel_op *op)
 {
 	struct htwheel_submit sub;
+	uint32_t failed;
 	int ret;
 
 	op->result = -JUNK;
 	ret = device_submit(fd, &sub, op, 1);
 	if (ret)
 		return ret;
-	if (sub.done != 1 || !sub.failed != (op->result >= 0))
+	failed = op->result < 0;
+	if (sub.done != 1 || sub.failed != failed)
 		return -EPROTO;
 	return op->result;
 }

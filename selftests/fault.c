@@ -285,8 +285,8 @@ struct meddler {
 };
 
 /*
- * Values that are valid and others that are not, in every field that the module looks at. A copy may
- * take some bytes of a word before it changes and some after; so they differ in one byte.
+ * Values that are valid and others that are not, in every field that the module looks at. A copy
+ * may take some bytes of a word before it changes and some after; so they differ in one byte.
  */
 static void *rewrite(void *arg)
 {

@@ -189,7 +189,7 @@ TEST_F(stress, B23_one_tick_again_and_again)
 	struct worker workers[NR_THREADS];
 	pthread_t threads[NR_THREADS];
 
-	ASSERT_EQ(0, start_workers(workers, threads, ping, scaled(500), self->info.tick_ns));
+	ASSERT_EQ(0, start_workers(workers, threads, ping, scaled(300), self->info.tick_ns));
 	FINISH_WORKERS(workers, threads);
 }
 
@@ -267,7 +267,7 @@ TEST_F(stress, more_in_one_tick_than_a_pass_handles)
  */
 TEST_F(stress, backlog_that_is_cancelled_is_none)
 {
-	const uint32_t nr = scaled(20000);
+	const uint32_t nr = scaled(12000);
 	struct htwheel_stats stats;
 	struct ledger ledger;
 	unsigned int round;
@@ -276,7 +276,7 @@ TEST_F(stress, backlog_that_is_cancelled_is_none)
 	ASSERT_EQ(0, ledger_init(&ledger, nr));
 	ledger.absolute = true;
 	ASSERT_EQ(0, pin_to(0));
-	for (round = 0; round < 6; round++) {
+	for (round = 0; round < 4; round++) {
 		due_ns = now_ns() + 100 * NS_PER_MS;
 		ASSERT_EQ(0, ledger_arm(&ledger, self->fd, 0, nr, due_ns, 0));
 		while (now_ns() < due_ns + round * NS_PER_MS)

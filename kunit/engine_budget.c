@@ -21,19 +21,6 @@ static struct htw_erig *open_with_budget(struct kunit *test, u64 budget_timers, 
 	return htw_erig_open(test, &config, HTW_ERIG_START_NS, nr);
 }
 
-/* The tick of the first queued timer. */
-static u64 earliest_tick(const struct htw_erig *rig)
-{
-	u64 earliest = HTW_TICK_NONE;
-	u32 i;
-
-	for (i = 0; i < rig->nr; i++) {
-		if (rig->timer[i].timer.state == HTW_QUEUED)
-			earliest = min(earliest, rig->timer[i].timer.node.tick);
-	}
-	return earliest;
-}
-
 static u64 units(const struct htw_engine_stats *stats)
 {
 	return stats->counters.work.due + stats->counters.work.moves;
@@ -70,7 +57,7 @@ static u64 judged_pass(struct htw_erig *rig, unsigned int cpu, u64 since_ns)
 	KUNIT_ASSERT_EQ(test, units(&after) - units(&before), budget);
 	KUNIT_ASSERT_EQ(test, base->backlog_since_ns, since_ns);
 	KUNIT_ASSERT_EQ(test, after.backlog_ns, htw_manual.now_ns - since_ns);
-	KUNIT_ASSERT_LE_MSG(test, base->queue->clock_tick, earliest_tick(rig),
+	KUNIT_ASSERT_LE_MSG(test, base->queue->clock_tick, htw_erig_earliest(rig, cpu),
 			    "the clock has left a tick that is not finished");
 	return since_ns;
 }
@@ -146,6 +133,33 @@ static void budget_counts_moves(struct kunit *test)
 	if (rig->design->geometry(base->queue).levels)
 		KUNIT_EXPECT_GT(test, htw_erig_stats(rig).counters.work.moves, DUE_TIMERS);
 	/* Time stood still in each backlog. */
+	KUNIT_EXPECT_EQ(test, atomic64_read(&rig->max_late_ns), 0);
+	htw_erig_audit(rig);
+}
+
+/*
+ * What a design moves ahead of time, when nothing is due, it moves in bits: more than a chunk at a
+ * time, since the time is there, but not so much that the next timers have to wait.
+ */
+static void moves_ahead_are_few(struct kunit *test)
+{
+	struct htw_erig *rig = htw_erig_open_default(test, DUE_TIMERS);
+	unsigned int cpu = htw_pin(test, 0);
+	struct htw_base *base = htw_erig_base(rig, cpu);
+	u64 before, moves, most = 0;
+
+	htw_erig_arm_all(rig, 0, DUE_TIMERS, far_ns);
+	while (!atomic64_read(&rig->handed)) {
+		before = htw_erig_stats(rig).counters.work.moves;
+		htw_manual.now_ns = htw_tick_start(base->programmed_tick, HTW_ERIG_SHIFT);
+		KUNIT_ASSERT_FALSE(test, htw_erig_pass(rig, cpu));
+		moves = htw_erig_stats(rig).counters.work.moves - before;
+		most = max(most, moves);
+	}
+	KUNIT_EXPECT_LE(test, most, 4 * HTW_CHUNK_OPS);
+	if (most)
+		KUNIT_EXPECT_GT(test, most, HTW_CHUNK_OPS);
+	htw_erig_follow(rig, U64_MAX);
 	KUNIT_EXPECT_EQ(test, atomic64_read(&rig->max_late_ns), 0);
 	htw_erig_audit(rig);
 }
@@ -336,6 +350,7 @@ static void b71_rearmed_as_due(struct kunit *test)
 const struct htw_case htw_engine_cases_budget[] = {
 	HTW_CASE(budget_of_timers),
 	HTW_CASE(budget_counts_moves),
+	HTW_CASE(moves_ahead_are_few),
 	HTW_CASE(budget_of_time),
 	HTW_CASE(time_moves_in_a_backlog),
 	HTW_CASE(changes_in_a_backlog),

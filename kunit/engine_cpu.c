@@ -303,29 +303,28 @@ static void expect_sums(struct htw_erig *rig, u64 backlog_ns)
 			0);
 }
 
-static void stats_are_sums(struct kunit *test)
+/* Both CPUs have a backlog; that of CPU @older has it for longer. */
+static void two_backlogs(struct kunit *test, unsigned int older)
 {
 	struct htw_engine_config config = htw_erig_config(test);
 	struct htw_erig *rig;
 	u64 since_ns;
 
-	htw_need_cpus(test, 2);
 	config.budget_timers = 5;
 	rig = htw_erig_open(test, &config, HTW_ERIG_START_NS, TIMERS);
 	expect_sums(rig, 0);
-	htw_pin(test, 1);
+	htw_pin(test, older);
 	htw_erig_arm_all(rig, 0, 300, spread_ns);
-	htw_pin(test, 0);
+	htw_pin(test, !older);
 	htw_erig_arm_all(rig, 300, TIMERS - 300, spread_ns);
 	expect_sums(rig, 0);
 	KUNIT_EXPECT_EQ(test, htw_erig_queued(rig), TIMERS);
 
-	/* The age of the backlog is that of the older one. */
 	since_ns = spread_ns(TIMERS);
 	htw_manual.now_ns = since_ns;
-	htw_erig_pass(rig, htw_nth_cpu(1));
+	htw_erig_pass(rig, htw_nth_cpu(older));
 	htw_manual.now_ns += 12345;
-	htw_erig_pass(rig, htw_nth_cpu(0));
+	htw_erig_pass(rig, htw_nth_cpu(!older));
 	htw_manual.now_ns += 1000;
 	KUNIT_EXPECT_EQ(test, htw_erig_stats(rig).backlog_cpus, 2);
 	expect_sums(rig, htw_manual.now_ns - since_ns);
@@ -336,6 +335,14 @@ static void stats_are_sums(struct kunit *test)
 	expect_sums(rig, 0);
 	KUNIT_EXPECT_EQ(test, htw_erig_stats(rig).counters.work.due, TIMERS);
 	htw_erig_audit(rig);
+	htw_erig_close(rig);
+}
+
+static void stats_are_sums(struct kunit *test)
+{
+	htw_need_cpus(test, 2);
+	two_backlogs(test, 0);
+	two_backlogs(test, 1);
 }
 
 const struct htw_case htw_engine_cases_cpu[] = {

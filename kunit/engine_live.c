@@ -11,26 +11,55 @@
 #include "engine_cases.h"
 
 #define HOUR_NS		(3600ULL * NSEC_PER_SEC)
-#define LOST_MS		20000
 
 static u64 live_ns(void)
 {
 	return htw_clock_monotonic.now_ns();
 }
 
-/* Wait until so many timers are queued, or until they must be taken for lost. */
-static bool await_queued(struct htw_erig *rig, u64 nr)
-{
-	unsigned int ms;
-
-	for (ms = 0; ms < LOST_MS && htw_erig_queued(rig) != nr; ms++)
-		usleep_range(1000, 2000);
-	return htw_erig_queued(rig) == nr;
-}
-
 static u64 in_an_hour_ns(u32 index)
 {
 	return live_ns() + HOUR_NS + index;
+}
+
+static void expect_set(struct htw_erig *rig, struct htw_base *base)
+{
+	u64 next, programmed, expires_ns;
+	bool active;
+
+	spin_lock_bh(&base->lock);
+	next = htw_erig_next(base);
+	programmed = base->programmed_tick;
+	active = hrtimer_active(&base->timer);
+	expires_ns = ktime_to_ns(hrtimer_get_expires(&base->timer));
+	spin_unlock_bh(&base->lock);
+
+	KUNIT_EXPECT_EQ(rig->test, programmed, next);
+	KUNIT_EXPECT_TRUE(rig->test, active);
+	KUNIT_EXPECT_EQ(rig->test, expires_ns, htw_tick_start(next, HTW_ERIG_SHIFT));
+}
+
+/* The hrtimer is really set to what the base believes, to the nanosecond. */
+static void live_hrtimer_is_set(struct kunit *test)
+{
+	struct htw_erig *rig = htw_erig_open_live(test, 3);
+	struct htw_base *base = htw_erig_base(rig, htw_pin(test, 0));
+
+	htw_erig_arm(rig, 0, live_ns() + 3 * HOUR_NS);
+	expect_set(rig, base);
+	htw_erig_arm(rig, 1, live_ns() + 2 * HOUR_NS);
+	expect_set(rig, base);
+	htw_erig_arm(rig, 2, live_ns() + 4 * HOUR_NS);
+	expect_set(rig, base);
+	htw_erig_rearm(rig, 0, live_ns() + HOUR_NS);
+	expect_set(rig, base);
+	/* One that is moved to the end of time is no reason to do anything. */
+	htw_erig_rearm(rig, 2, KTIME_MAX);
+	expect_set(rig, base);
+	htw_erig_disarm(rig, 0);
+	htw_erig_disarm(rig, 1);
+	KUNIT_EXPECT_TRUE(test, hrtimer_active(&base->timer));
+	htw_erig_audit(rig);
 }
 
 /* No timers, no interrupts: neither after cancels nor after expirations (FAULTS B18, B26). */
@@ -51,7 +80,7 @@ static void live_b18_hrtimer_is_off(struct kunit *test)
 
 	for (i = 0; i < 100; i++)
 		htw_erig_arm(rig, i, live_ns() + NSEC_PER_MSEC);
-	KUNIT_EXPECT_TRUE(test, await_queued(rig, 0));
+	KUNIT_ASSERT_TRUE(test, htw_erig_await(rig, 0));
 	/* The pass that took the last one may still be at its end. */
 	msleep(20);
 	KUNIT_EXPECT_FALSE(test, hrtimer_active(&base->timer));
@@ -82,7 +111,7 @@ static void live_backlog_is_finished(struct kunit *test)
 	htw_pin(test, 0);
 	backlog_due_ns = live_ns() + NSEC_PER_SEC / 2;
 	htw_erig_arm_all(rig, 0, 5000, at_once_ns);
-	KUNIT_EXPECT_TRUE(test, await_queued(rig, 0));
+	KUNIT_ASSERT_TRUE(test, htw_erig_await(rig, 0));
 	msleep(20);
 	stats = htw_erig_stats(rig);
 	KUNIT_EXPECT_EQ(test, stats.backlog_cpus, 0);
@@ -110,18 +139,18 @@ static void live_arm_on_a_cpu_that_left(struct kunit *test)
 	while (htw_base_drain(base, heir, 3))
 		;
 	htw_base_kick(heir);
-	KUNIT_EXPECT_TRUE(test, await_queued(rig, 0));
+	KUNIT_ASSERT_TRUE(test, htw_erig_await(rig, 0));
 
 	/* One by one, each while the other CPU sleeps for an hour. */
 	htw_erig_arm(rig, 29, live_ns() + HOUR_NS);
 	KUNIT_EXPECT_EQ(test, rig->timer[29].timer.cpu, heir->cpu);
 	for (i = 10; i < 20; i++) {
 		htw_erig_arm(rig, i, live_ns() + NSEC_PER_MSEC);
-		KUNIT_ASSERT_TRUE_MSG(test, await_queued(rig, 1), "lost");
+		KUNIT_ASSERT_TRUE(test, htw_erig_await(rig, 1));
 	}
 	htw_base_online(base);
 	htw_erig_arm(rig, 20, live_ns() + NSEC_PER_MSEC);
-	KUNIT_EXPECT_TRUE(test, await_queued(rig, 1));
+	KUNIT_ASSERT_TRUE(test, htw_erig_await(rig, 1));
 	KUNIT_EXPECT_EQ(test, rig->timer[20].timer.cpu, base->cpu);
 	KUNIT_EXPECT_TRUE(test, htw_erig_disarm(rig, 29));
 	htw_erig_audit(rig);
@@ -163,7 +192,7 @@ static void one_tick(struct htw_hand *hand)
 	htw_erig_arm(rig, hand->nr, since_ns + HTW_ERIG_TICK_NS);
 	do {
 		change_sleeps(hand, sleeping);
-		if (live_ns() - since_ns > LOST_MS * NSEC_PER_MSEC) {
+		if (live_ns() - since_ns > HTW_ERIG_LOST_NS) {
 			htw_blame(&rig->fault, "one tick, still queued after (ns)",
 				  live_ns() - since_ns, HTW_ERIG_TICK_NS);
 			htw_erig_disarm(rig, hand->nr);
@@ -194,6 +223,7 @@ static void live_b23_one_tick_against_long_sleeps(struct kunit *test)
 }
 
 const struct htw_case htw_engine_cases_live[] = {
+	HTW_CASE(live_hrtimer_is_set),
 	HTW_CASE(live_b18_hrtimer_is_off),
 	HTW_CASE(live_backlog_is_finished),
 	HTW_CASE(live_arm_on_a_cpu_that_left),

@@ -165,6 +165,30 @@ static void b24_first_moved_later(struct kunit *test)
 	htw_erig_audit(rig);
 }
 
+/*
+ * The same for many pairs of times, and from another CPU: which would otherwise have to be
+ * interrupted, though what it waits for is early enough.
+ */
+static void later_rearm_starts_nothing(struct kunit *test)
+{
+	static const u64 later[] = { 1, 2, 5, 10, 30, 63, 64, 65, 100, 128, 200, 1000, 4096 };
+	struct htw_base *base;
+	struct htw_erig *rig = open_on_one_cpu(test, 200, &base);
+	u64 reprogrammed, ticks, starts = 0;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(later); i++) {
+		for (ticks = 1; ticks < 200; ticks++) {
+			htw_erig_arm(rig, 0, after(ticks));
+			reprogrammed = base->counters.reprogrammed;
+			htw_erig_rearm(rig, 0, after(ticks + later[i]));
+			starts += base->counters.reprogrammed - reprogrammed;
+			htw_erig_disarm(rig, 0);
+		}
+	}
+	KUNIT_EXPECT_EQ(test, starts, 0);
+}
+
 /* Each arm is earlier than the one before, but only the end of the group counts. */
 static void a_group_programs_once(struct kunit *test)
 {
@@ -317,6 +341,7 @@ const struct htw_case htw_engine_cases_program[] = {
 	HTW_CASE(b20_modify_to_earlier),
 	HTW_CASE(b21_later_insert_hides_nothing),
 	HTW_CASE(b24_first_moved_later),
+	HTW_CASE(later_rearm_starts_nothing),
 	HTW_CASE(a_group_programs_once),
 	HTW_CASE(pass_programs_the_next),
 	HTW_CASE(random_operations),

@@ -63,6 +63,9 @@ static void erig_expire(struct htw_pass *pass, struct list_head *due)
 
 	lockdep_assert_held(&pass->base->lock);
 	htw_expect(&rig->fault, "expire() runs with softirqs off", !in_softirq(), false);
+	if (htw_erig_is_live(rig))
+		htw_expect(&rig->fault, "a pass runs on the CPU of its base", smp_processor_id(),
+			   pass->base->cpu);
 	htw_expect(&rig->fault, "each chunk begins with nobody to wake", pass->nr_wake, 0);
 	pass->wake[pass->nr_wake++] = rig;
 	list_for_each_entry_safe(entry, tmp, due, timer.node.link) {

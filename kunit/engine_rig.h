@@ -24,6 +24,9 @@
 /* Where the clocks of most cases start: 1000 s, at no special tick and in the middle of it. */
 #define HTW_ERIG_START_NS	(1000ULL * NSEC_PER_SEC)
 
+/* Live clock: who has not come by then is lost, and not late on a slow machine. */
+#define HTW_ERIG_LOST_NS	(10ULL * NSEC_PER_SEC)
+
 /**
  * struct htw_erig_timer - a timer of a test and its books
  * @timer: what the engine sees
@@ -116,7 +119,9 @@ u64 htw_erig_follow(struct htw_erig *rig, u64 until_ns);
 /* Views. */
 struct htw_base *htw_erig_base(const struct htw_erig *rig, unsigned int cpu);
 u64 htw_erig_next(const struct htw_base *base);
+u64 htw_erig_earliest(const struct htw_erig *rig, unsigned int cpu);
 u64 htw_erig_queued(struct htw_erig *rig);
+bool htw_erig_await(struct htw_erig *rig, u64 nr);
 struct htw_engine_stats htw_erig_stats(struct htw_erig *rig);
 void htw_erig_judge(struct htw_erig *rig);
 void htw_erig_audit(struct htw_erig *rig);

@@ -15,7 +15,7 @@
 #define SLOTS		128
 #define ROUND_OPS	16
 #define READ_EVENTS	16
-#define LOST_NS		(20ULL * NSEC_PER_SEC)
+#define LOST_NS		(10ULL * NSEC_PER_SEC)
 
 /**
  * struct client_timer - what a client knows of a timer
@@ -47,15 +47,28 @@ struct client {
 	struct htw_books	books;
 };
 
+/**
+ * struct hall - clients, and the threads' habits
+ * @delay_bits: delays are of so many bits
+ * @shared: threads use the client that all share, and not their own
+ * @client: each thread's, and then the shared one
+ */
+struct hall {
+	unsigned int		delay_bits;
+	bool			shared;
+	struct client		client[OWNERS];
+};
+
 static u64 live_ns(void)
 {
 	return htw_clock_monotonic.now_ns();
 }
 
-/* From what has passed already to 2 ms ahead. */
+/* From what has passed already to what comes soon. */
 static u64 random_deadline_ns(struct htw_hand *hand, u64 now_ns)
 {
-	u64 delay_ns = htw_random(&hand->random) & (BIT_ULL(21) - 1);
+	const struct hall *hall = hand->crew->data;
+	u64 delay_ns = htw_random(&hand->random) & (BIT_ULL(hall->delay_bits) - 1);
 
 	return htw_random_below(&hand->random, 16) ? now_ns + delay_ns : now_ns - delay_ns;
 }
@@ -161,7 +174,8 @@ static void client_receive(struct client *client, const struct htwheel_event *ev
 	client->books.fired++;
 }
 
-static void client_read(struct client *client)
+/* Returns how many events there were, up to READ_EVENTS. */
+static unsigned int client_read(struct client *client)
 {
 	struct htwheel_event events[READ_EVENTS];
 	unsigned int i, nr;
@@ -169,14 +183,20 @@ static void client_read(struct client *client)
 	nr = htw_trig_read(client->timers, events, READ_EVENTS);
 	for (i = 0; i < nr; i++)
 		client_receive(client, &events[i]);
+	return nr;
 }
 
-/* All deadlines are near, so somebody has to call soon. */
+/* Read all there is; if something is still to come, which is soon, somebody has to call. */
 static void client_wait(struct client *client)
 {
 	struct htw_timers *timers = client->timers;
-	u64 since_ns = live_ns();
+	u64 since_ns;
 
+	while (client_read(client))
+		;
+	if (!client->live)
+		return;
+	since_ns = live_ns();
 	wait_event_interruptible_timeout(timers->wait, READ_ONCE(timers->nr_ready),
 					 nsecs_to_jiffies(LOST_NS));
 	if (live_ns() - since_ns > LOST_NS / 2)
@@ -196,12 +216,12 @@ static void client_check(struct client *client)
 /* A round with one's own owner, or with the one that all share. */
 static void client_round(struct htw_hand *hand)
 {
-	struct client *clients = hand->crew->data, *client;
-	bool own = htw_random_below(&hand->random, 2);
+	struct hall *hall = hand->crew->data;
+	bool own = !hall->shared && htw_random_below(&hand->random, 2);
+	struct client *client = &hall->client[own ? hand->nr : HANDS];
 	struct htw_group group;
 	u32 i;
 
-	client = &clients[own ? hand->nr : HANDS];
 	mutex_lock(&client->lock);
 	htw_timers_reserve(client->timers, ROUND_OPS);
 	htw_group_begin(&group, client->timers->engine);
@@ -211,7 +231,7 @@ static void client_round(struct htw_hand *hand)
 	htw_timers_flush(client->timers);
 	client_read(client);
 	client_check(client);
-	if (own && client->live && htw_random_below(&hand->random, 64) == 0)
+	if (own && htw_random_below(&hand->random, 64) == 0)
 		client_wait(client);
 	mutex_unlock(&client->lock);
 }
@@ -235,30 +255,75 @@ static void client_close(struct htw_trig *rig, struct client *client)
 	KUNIT_EXPECT_EQ(rig->test, late, client->books.fired);
 }
 
-static void live_own_and_shared(struct kunit *test)
+static void run_hall(struct kunit *test, struct htw_trig *rig, struct hall *hall, unsigned int ms)
 {
-	struct client *clients = kunit_kcalloc(test, OWNERS, sizeof(*clients), GFP_KERNEL);
-	struct htw_crew *crew = htw_crew_new(test, client_round, clients);
-	struct htw_trig *rig;
+	struct htw_crew *crew = htw_crew_new(test, client_round, hall);
 	u64 rounds, fired = 0;
 	u32 i;
 
-	KUNIT_ASSERT_NOT_NULL(test, clients);
-	htw_need_cpus(test, 2);
-	rig = htw_trig_open_live(test);
 	for (i = 0; i < OWNERS; i++) {
-		mutex_init(&clients[i].lock);
-		clients[i].timers = htw_trig_own(rig, SLOTS);
-		clients[i].fault = &rig->fault;
+		mutex_init(&hall->client[i].lock);
+		hall->client[i].timers = htw_trig_own(rig, SLOTS);
+		hall->client[i].fault = &rig->fault;
 	}
-	rounds = htw_crew_run(test, crew, HANDS, htw_timer_ms, htw_timer_seed);
+	rounds = htw_crew_run(test, crew, HANDS, ms, htw_timer_seed);
 	for (i = 0; i < OWNERS; i++) {
-		client_close(rig, &clients[i]);
-		fired += clients[i].books.fired;
+		client_close(rig, &hall->client[i]);
+		fired += hall->client[i].books.fired;
 	}
 	KUNIT_EXPECT_GT(test, fired, 0);
 	KUNIT_EXPECT_EQ(test, htw_trig_queued(rig), 0);
 	kunit_info(test, "%llu rounds, %llu events\n", rounds, fired);
+}
+
+/* Threads with an owner each, and one that they share. */
+static void live_own_and_shared(struct kunit *test)
+{
+	struct hall *hall = kunit_kzalloc(test, sizeof(*hall), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, hall);
+	htw_need_cpus(test, 2);
+	hall->delay_bits = 21;
+	run_hall(test, htw_trig_open_live(test), hall, htw_timer_ms / 2);
+}
+
+/* All on one owner: while one CPU's thread withdraws and reads, passes of the others push. */
+static void live_shared_by_all(struct kunit *test)
+{
+	struct htw_engine_config config = htw_trig_config(test);
+	struct hall *hall = kunit_kzalloc(test, sizeof(*hall), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, hall);
+	htw_need_cpus(test, 2);
+	config.clock = &htw_clock_monotonic;
+	config.tick_shift = 10;
+	config.budget_timers = 5;
+	hall->delay_bits = 16;
+	hall->shared = true;
+	run_hall(test, htw_trig_open(test, &config), hall, htw_timer_ms / 2);
+}
+
+/* A reader that sleeps is called, every time, by the pass that has something for it. */
+static void live_reader_is_woken(struct kunit *test)
+{
+	struct htw_trig *rig = htw_trig_open_live(test);
+	struct htw_timers *timers = htw_trig_own(rig, 10);
+	struct htwheel_event event;
+	u64 since_ns;
+	u32 i;
+
+	for (i = 0; i < 50; i++) {
+		htw_pin(test, i);
+		since_ns = live_ns();
+		htw_trig_arm(rig, timers, since_ns + NSEC_PER_MSEC, i);
+		if (i % 2)
+			htw_pin(test, i + 1);
+		wait_event_interruptible_timeout(timers->wait, READ_ONCE(timers->nr_ready),
+						 nsecs_to_jiffies(LOST_NS));
+		KUNIT_ASSERT_LT_MSG(test, live_ns() - since_ns, LOST_NS / 2, "nobody called");
+		KUNIT_ASSERT_EQ(test, htw_trig_read(timers, &event, 1), 1);
+		KUNIT_ASSERT_EQ(test, event.user_data, i);
+	}
 }
 
 /**
@@ -342,6 +407,8 @@ static void live_b34_destroyed_by_others(struct kunit *test)
 
 const struct htw_case htw_timer_cases_live[] = {
 	HTW_CASE(live_own_and_shared),
+	HTW_CASE(live_shared_by_all),
+	HTW_CASE(live_reader_is_woken),
 	HTW_CASE(live_b34_destroyed_by_others),
 	{}
 };

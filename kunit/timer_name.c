@@ -205,6 +205,8 @@ static void pool_keeps_what_it_has(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, htw_timers_reserve(timers, nr), 0);
 	}
 	KUNIT_EXPECT_EQ(test, timers->pool.nr_chunks, 2);
+	KUNIT_EXPECT_EQ(test, arm_without_reserve(timers, id, 1), 0);
+	KUNIT_EXPECT_EQ(test, timers->pool.peak, nr);
 
 	/* What lies beyond the limit is not provided for. */
 	timers->max = nr + 1;

@@ -71,6 +71,9 @@ static void base_switch_off(struct htw_base *base)
 /**
  * htw_base_program() - bring the hrtimer into line with the queue
  * @base: the base, its lock held and about to be released
+ * @sooner: timers were added, so that the next expiry may be earlier than what the hrtimer waits
+ *	for. Without it no deadline has become earlier, and an earlier next() only says that the
+ *	queue would like to move timers (the wheel, after a re-arm to a later time), which can wait
  *
  * Stops it if the queue is empty, starts it if the next expiry is earlier than what it waits for. A
  * later next expiry is let be. While a pass is between two chunks it is left alone, since the pass
@@ -80,7 +83,7 @@ static void base_switch_off(struct htw_base *base)
  * Return: false if the base belongs to another CPU and needs an earlier wake-up than it has; then
  * the caller owes it a htw_base_kick().
  */
-bool htw_base_program(struct htw_base *base)
+bool htw_base_program(struct htw_base *base, bool sooner)
 {
 	u64 next = base->queue->design->next(base->queue);
 
@@ -91,7 +94,7 @@ bool htw_base_program(struct htw_base *base)
 		base_switch_off(base);
 		return true;
 	}
-	if (next >= base->programmed_tick)
+	if (!sooner || next >= base->programmed_tick)
 		return true;
 	if (base_live(base) && base->cpu != smp_processor_id())
 		return false;
@@ -165,7 +168,7 @@ static void base_end_pass(struct htw_base *base, u64 now_ns, bool more)
 	base->running = false;
 	if (!more) {
 		base->backlog_since_ns = 0;
-		htw_base_program(base);
+		htw_base_program(base, true);
 		return;
 	}
 	base->counters.budget_stops++;

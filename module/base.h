@@ -140,7 +140,7 @@ struct htw_base {
 
 int htw_base_init(struct htw_base *base, struct htw_engine *engine, unsigned int cpu);
 void htw_base_online(struct htw_base *base);
-bool htw_base_program(struct htw_base *base);
+bool htw_base_program(struct htw_base *base, bool sooner);
 void htw_base_forward(struct htw_base *base, u64 now_ns);
 bool htw_base_pass(struct htw_base *base);
 void htw_base_kick(struct htw_base *base);

@@ -36,9 +36,10 @@ static void group_release(struct htw_group *group)
 
 	if (!base)
 		return;
-	if (!htw_base_program(base))
+	if (!htw_base_program(base, group->sooner))
 		group->kick = base;
 	group->held = NULL;
+	group->sooner = false;
 	spin_unlock(&base->lock);
 }
 
@@ -138,6 +139,7 @@ bool htw_group_arm(struct htw_group *group, struct htw_timer *timer, u64 deadlin
 	}
 	group_enqueue(group_hold_home(group), timer,
 		      htw_tick_up(deadline_ns, group->engine->config.tick_shift));
+	group->sooner = true;
 	return true;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_group_arm);
@@ -187,8 +189,8 @@ EXPORT_SYMBOL_IF_KUNIT(htw_group_disarm);
  * @timer: a timer of which htw_group_queued() has just said that it is queued
  * @deadline_ns: the new deadline, at most KTIME_MAX
  *
- * A later deadline leaves it on its base, whose hrtimer is early enough. An earlier one takes it to
- * this CPU's, so that no other CPU has to be interrupted.
+ * A later deadline leaves it on its base, whose hrtimer is early enough and is let be. An earlier
+ * one takes it to this CPU's, so that no other CPU has to be interrupted.
  *
  * Context: within a group; the caller serializes calls for this timer.
  * Return: as htw_group_arm().

@@ -18,12 +18,14 @@ struct htw_timer;
  * @engine: the engine
  * @now_ns: the time of the group
  * @held: the base whose lock is held, or NULL
+ * @sooner: a timer came to @held that may be earlier than what its hrtimer waits for
  * @kick: a base of another CPU that has to look at its queue, or NULL
  */
 struct htw_group {
 	struct htw_engine	*engine;
 	u64			now_ns;
 	struct htw_base		*held;
+	bool			sooner;
 	struct htw_base		*kick;
 };
 

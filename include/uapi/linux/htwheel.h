@@ -7,8 +7,8 @@
  * - The command numbers carry no size. Each argument struct begins with its own size, so that it
  *   can grow: a shorter struct than the first version's is refused (EINVAL), a longer one than the
  *   module knows is accepted as long as the bytes that the module does not know are zero (E2BIG
- *   otherwise). Of a struct that the module fills in, the bytes that it does not know are set to
- *   zero.
+ *   otherwise, and always beyond a page). Of a struct that the module fills in, the bytes that it
+ *   does not know are set to zero.
  * - Unknown flags, unknown opcodes and reserved fields that are not zero are refused (EINVAL).
  * - A field or a flag of a feature that this header names and this module lacks is refused with
  *   EOPNOTSUPP. HTWHEEL_IOC_INFO lists the features.

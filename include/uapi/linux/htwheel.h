@@ -215,9 +215,10 @@ struct htwheel_op {
  *
  * An operation that fails does not stop the rest. The call itself fails with EFAULT if the array
  * cannot be read or written at some place, and with EINTR if a signal came before all was done.
- * @done is right even then: the first @done operations have taken effect, the others have not and
- * may be submitted again. (A call that a signal interrupts before it has done anything is restarted
- * if the handler was installed with SA_RESTART.) Each operation is read once.
+ * Even then @done is right (0 if the call was refused): the first @done operations have taken
+ * effect, the others have not and may be submitted again. (A call that a signal interrupts before
+ * it has done anything is restarted if the handler was installed with SA_RESTART.) Each operation
+ * is read once.
  */
 struct htwheel_submit {
 	__u32	size;

@@ -2,7 +2,7 @@
 /*
  * The random numbers of the tests. The kernel's and the C library's are not used because a seed has
  * to give the same stream in both builds. The generator is splitmix64: a Weyl sequence and a mixer
- * (G. Steele, D. Lea and C. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
+ * ("Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
  */
 #ifndef HTW_KUNIT_RANDOM_H
 #define HTW_KUNIT_RANDOM_H

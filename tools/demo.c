@@ -79,7 +79,7 @@ struct demo {
 	uint64_t	reported_ns;
 };
 
-/* splitmix64, after S. Vigna's description: a counter and a mixing function. */
+/* splitmix64: a counter and a mixing function. */
 static uint64_t next_random(struct demo *demo)
 {
 	uint64_t z = demo->random += 0x9e3779b97f4a7c15ULL;

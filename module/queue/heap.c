@@ -19,7 +19,7 @@
  * before, that reserve() allocates. Entry i is in segment k, where k is the position of the highest
  * bit of (i >> HEAP_SHIFT) + 1; the segments below hold ((1 << k) - 1) << HEAP_SHIFT entries.
  *
- * Sources: J. W. J. Williams, "Algorithm 232: Heapsort", CACM 1964; deletion by index as in
+ * Sources: "Algorithm 232: Heapsort", CACM 1964; deletion by index as in
  * libevent's and Go's timer heaps.
  */
 #include <linux/bitops.h>

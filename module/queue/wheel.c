@@ -51,8 +51,8 @@
  * An overdue timer (tick at or before the clock) goes to the level 0 slot of the clock itself,
  * which is due at once. Timers of one tick are handed out in no particular order.
  *
- * Sources: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, scheme 7;
- * levels by the radix of the remaining digits: R. Ahuja, K. Mehlhorn, J. Orlin and R. Tarjan,
+ * Sources: "Hashed and Hierarchical Timing Wheels", SOSP 1987, scheme 7;
+ * levels by the radix of the remaining digits (radix heap):
  * "Faster Algorithms for the Shortest Path Problem" (radix heap), JACM 1990. The second window is
  * ours.
  */

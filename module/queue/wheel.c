@@ -52,7 +52,7 @@
  * which is due at once. Timers of one tick are handed out in no particular order.
  *
  * Sources: "Hashed and Hierarchical Timing Wheels", SOSP 1987, scheme 7;
- * levels by the radix of the remaining digits (radix heap):
+ * levels by the radix of the remaining digits:
  * "Faster Algorithms for the Shortest Path Problem" (radix heap), JACM 1990. The second window is
  * ours.
  */

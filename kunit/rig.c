@@ -255,9 +255,7 @@ struct htw_place htw_rig_place(struct htw_rig *rig, u32 index)
 	if (!rig_begin(rig, "place", index, rig->timer[index].node.tick))
 		return place;
 	place = rig->design->place(rig->queue, &rig->timer[index].node);
-	if (place.level == HTW_LEVEL_MOVING)
-		htw_rig_expect_at_least(rig, "levels, with timers on their way", levels, 2);
-	else if (levels)
+	if (levels)
 		htw_rig_expect_at_most(rig, "level", place.level, levels - 1);
 	htw_rig_expect_at_most(rig, "slot", place.slot, slots - 1);
 	return place;

@@ -94,16 +94,14 @@ struct htw_work {
 
 /**
  * struct htw_place - where a node sits, for pictures and checks
- * @level: level of the wheel, or depth in the heap; HTW_LEVEL_MOVING for a node that a pass has
- *	taken out of its slot and not yet put into the next
+ * @level: level of the wheel, or depth in the heap. Of a node that is on its way from one level to
+ *	another, the one that it is moved to
  * @slot: slot of the level, or index in the array
  */
 struct htw_place {
 	u32				level;
 	u64				slot;
 };
-
-#define HTW_LEVEL_MOVING	U32_MAX
 
 /**
  * struct htw_geometry - the shape of a queue, as INFO reports it
@@ -138,7 +136,7 @@ struct htw_geometry {
  *	stays. For the CPU that goes away.
  * @check: walk the whole structure and prove its invariants; 0, or the number of the line that
  *	found one broken. For tests; takes as long as it takes.
- * @place: where @node, which must be queued, sits
+ * @place: where @node, which must be queued, sits. Short: users may ask for each of a million
  * @geometry: the shape
  */
 struct htw_design {

@@ -414,30 +414,16 @@ static u64 wheel_take(struct htw_queue *queue, u64 max, struct list_head *out)
 	return taken;
 }
 
-static bool wheel_is_moving(const struct htw_wheel *wheel, const struct htw_node *node)
-{
-	const struct htw_node *moving;
-	unsigned int level;
-
-	for (level = 0; level < wheel->levels; level++) {
-		list_for_each_entry(moving, &wheel->moving[level], link) {
-			if (moving == node)
-				return true;
-		}
-	}
-	return false;
-}
-
+/* Of a node in a moving list: where it is moved to. */
 static struct htw_place wheel_place(const struct htw_queue *queue, const struct htw_node *node)
 {
 	u64 tick = max(node->tick, queue->clock_tick);
-	struct htw_place place = { .level = HTW_LEVEL_MOVING };
+	unsigned int level = wheel_level(tick, queue->clock_tick);
 
-	if (wheel_is_moving(to_const_wheel(queue), node))
-		return place;
-	place.level = wheel_level(tick, queue->clock_tick);
-	place.slot = wheel_number(tick, place.level) % WHEEL_SLOTS;
-	return place;
+	return (struct htw_place){
+		.level	= level,
+		.slot	= wheel_number(tick, level) % WHEEL_SLOTS,
+	};
 }
 
 static struct htw_geometry wheel_geometry(const struct htw_queue *queue)

@@ -161,7 +161,8 @@ static void b24_first_moved_later(struct kunit *test)
 	htw_erig_follow(rig, U64_MAX);
 	KUNIT_EXPECT_EQ(test, rig->timer[0].fired, 1);
 	KUNIT_EXPECT_EQ(test, rig->timer[0].timer.fired_ns,
-			htw_tick_start(rig->timer[0].timer.node.tick, HTW_ERIG_SHIFT));
+			htw_tick_start(htw_tick_up(rig->timer[0].timer.deadline_ns, HTW_ERIG_SHIFT),
+				       HTW_ERIG_SHIFT));
 	htw_erig_audit(rig);
 }
 

@@ -21,8 +21,8 @@ static void expect_ready(struct htw_trig *rig, struct htw_timers *timers, u64 fi
 	struct htw_timer *ready[EVENTS];
 	u32 i;
 
-	KUNIT_ASSERT_EQ(rig->test, timers->nr_ready, nr);
-	KUNIT_ASSERT_EQ(rig->test, htw_timer_peek(timers, ready, EVENTS), nr);
+	KUNIT_ASSERT_EQ(rig->test, timers->ready.nr, nr);
+	KUNIT_ASSERT_EQ(rig->test, htw_ready_peek(&timers->ready, ready, EVENTS), nr);
 	for (i = 0; i < nr; i++)
 		KUNIT_ASSERT_EQ(rig->test, ready[i]->user_data, first + i);
 }
@@ -43,19 +43,19 @@ static void events_in_order(struct kunit *test)
 	expect_ready(rig, timers, 0, EVENTS / 2);
 
 	/* What is not delivered stays, and looking changes nothing. */
-	KUNIT_EXPECT_EQ(test, htw_timer_peek(timers, ready, 10), 10);
-	htw_timer_deliver(timers, ready, 0);
+	KUNIT_EXPECT_EQ(test, htw_ready_peek(&timers->ready, ready, 10), 10);
+	htw_trig_deliver(timers, ready, 0);
 	expect_ready(rig, timers, 0, EVENTS / 2);
-	htw_timer_deliver(timers, ready, 3);
+	htw_trig_deliver(timers, ready, 3);
 	expect_ready(rig, timers, 3, EVENTS / 2 - 3);
 	htw_trig_judge(rig);
 
 	/* Later ones go behind. */
 	htw_trig_run(rig, after(EVENTS + 1));
 	expect_ready(rig, timers, 3, EVENTS - 3);
-	KUNIT_EXPECT_EQ(test, htw_timer_peek(timers, ready, EVENTS), EVENTS - 3);
-	htw_timer_deliver(timers, ready, EVENTS - 3);
-	KUNIT_EXPECT_EQ(test, htw_timer_peek(timers, ready, EVENTS), 0);
+	KUNIT_EXPECT_EQ(test, htw_ready_peek(&timers->ready, ready, EVENTS), EVENTS - 3);
+	htw_trig_deliver(timers, ready, EVENTS - 3);
+	KUNIT_EXPECT_EQ(test, htw_ready_peek(&timers->ready, ready, EVENTS), 0);
 	KUNIT_EXPECT_EQ(test, timers->books.fired, EVENTS);
 	KUNIT_EXPECT_EQ(test, timers->pool.live, 0);
 	htw_trig_judge(rig);
@@ -78,7 +78,7 @@ static void b28_cancel_before_the_read(struct kunit *test)
 		for (i = 0; i < 3; i++)
 			id[i] = htw_trig_arm(rig, timers, htw_manual.now_ns + HTW_TRIG_TICK_NS, i);
 		htw_trig_run(rig, htw_manual.now_ns + 2 * HTW_TRIG_TICK_NS);
-		KUNIT_EXPECT_EQ(test, htw_timer_peek(timers, ready, 3), 3);
+		KUNIT_EXPECT_EQ(test, htw_ready_peek(&timers->ready, ready, 3), 3);
 		KUNIT_EXPECT_EQ(test, htw_trig_cancel(timers, id[victim], &left_ns),
 				HTWHEEL_RES_FIRED);
 		KUNIT_EXPECT_EQ(test, htw_trig_cancel(timers, id[victim], &left_ns), -ENOENT);
@@ -105,19 +105,19 @@ static void b41_nothing_left_to_read(struct kunit *test)
 
 	id = htw_trig_arm(rig, timers, after(1), 1);
 	htw_trig_run(rig, after(2));
-	KUNIT_EXPECT_EQ(test, timers->nr_ready, 1);
+	KUNIT_EXPECT_EQ(test, timers->ready.nr, 1);
 	KUNIT_EXPECT_EQ(test, htw_trig_cancel(timers, id, &left_ns), HTWHEEL_RES_FIRED);
-	KUNIT_EXPECT_EQ(test, timers->nr_ready, 0);
+	KUNIT_EXPECT_EQ(test, timers->ready.nr, 0);
 	KUNIT_EXPECT_EQ(test, htw_trig_read(timers, &event, 1), 0);
 
 	/* The same for a re-arm: the old expiry is gone and is no part of the new one. */
 	id = htw_trig_arm(rig, timers, after(3), 2);
 	htw_trig_run(rig, after(4));
 	KUNIT_EXPECT_EQ(test, htw_trig_rearm(timers, id, after(10)), HTWHEEL_RES_FIRED);
-	KUNIT_EXPECT_EQ(test, timers->nr_ready, 0);
+	KUNIT_EXPECT_EQ(test, timers->ready.nr, 0);
 	KUNIT_EXPECT_EQ(test, htw_trig_read(timers, &event, 1), 0);
 	htw_trig_run(rig, after(11));
-	KUNIT_EXPECT_EQ(test, timers->nr_ready, 1);
+	KUNIT_EXPECT_EQ(test, timers->ready.nr, 1);
 	KUNIT_EXPECT_EQ(test, htw_trig_read(timers, &event, 1), 1);
 	KUNIT_EXPECT_EQ(test, event.deadline_ns, after(10));
 	KUNIT_EXPECT_EQ(test, htw_trig_read(timers, &event, 1), 0);
@@ -151,11 +151,12 @@ static void b37_every_result_counts(struct kunit *test)
 		unknown += ret == -ENOENT;
 	}
 	htw_group_end(&group);
+	htw_timers_flush(timers);
 	KUNIT_EXPECT_EQ(test, removed, 20);
 	KUNIT_EXPECT_EQ(test, withdrawn, 20);
 	KUNIT_EXPECT_EQ(test, unknown, 20);
 	KUNIT_EXPECT_EQ(test, timers->books.cancelled, 60);
-	KUNIT_EXPECT_EQ(test, timers->nr_ready, 0);
+	KUNIT_EXPECT_EQ(test, timers->ready.nr, 0);
 	KUNIT_EXPECT_EQ(test, htw_trig_queued(rig), 0);
 	htw_trig_judge(rig);
 }
@@ -246,12 +247,12 @@ static void listen(struct listener *listener, struct htw_timers *timers)
 {
 	*listener = (struct listener){};
 	init_waitqueue_func_entry(&listener->entry, listener_wake);
-	add_wait_queue(&timers->wait, &listener->entry);
+	add_wait_queue(&timers->ready.wait, &listener->entry);
 }
 
 static void unlisten(struct listener *listener, struct htw_timers *timers)
 {
-	remove_wait_queue(&timers->wait, &listener->entry);
+	remove_wait_queue(&timers->ready.wait, &listener->entry);
 }
 
 /* How often it was woken since the last time. */
@@ -284,7 +285,7 @@ static void owners_share_a_tick(struct kunit *test)
 	htw_trig_run(rig, after(11));
 	htw_trig_judge(rig);
 	for (i = 0; i < SHARERS; i++) {
-		KUNIT_EXPECT_EQ(test, timers[i]->nr_ready, EVENTS);
+		KUNIT_EXPECT_EQ(test, timers[i]->ready.nr, EVENTS);
 		/* Once in a chunk at most, not for each timer. */
 		KUNIT_EXPECT_GE(test, listener[i].woken, 1);
 		KUNIT_EXPECT_LE(test, listener[i].woken,
@@ -325,7 +326,7 @@ static void who_is_woken(struct kunit *test)
 
 	/* and by an arm or a re-arm that is due at once: after the group. */
 	htw_group_begin(&group, rig->engine);
-	KUNIT_EXPECT_EQ(test, htw_timer_arm(timers, &group, 0, 0, &id), 0);
+	KUNIT_EXPECT_EQ(test, htw_trig_group_arm(timers, &group, 0, 0, &id), 0);
 	htw_group_end(&group);
 	KUNIT_EXPECT_EQ(test, woken(&listener), 0);
 	htw_timers_flush(timers);
@@ -340,7 +341,7 @@ static void who_is_woken(struct kunit *test)
 
 	/* Not if the event has been withdrawn before. */
 	htw_group_begin(&group, rig->engine);
-	KUNIT_EXPECT_EQ(test, htw_timer_arm(timers, &group, 0, 0, &id), 0);
+	KUNIT_EXPECT_EQ(test, htw_trig_group_arm(timers, &group, 0, 0, &id), 0);
 	KUNIT_EXPECT_EQ(test, htw_timer_cancel(timers, &group, id, &left_ns), HTWHEEL_RES_FIRED);
 	htw_group_end(&group);
 	htw_timers_flush(timers);
@@ -394,7 +395,7 @@ static void b34_destroyed_with_all_it_has(struct kunit *test)
 		htw_trig_judge(rig);
 
 		htw_trig_run(rig, after(10000));
-		KUNIT_EXPECT_EQ(test, others->nr_ready, pending);
+		KUNIT_EXPECT_EQ(test, others->ready.nr, pending);
 		timers = own_some_of_everything(rig, 600);
 		htw_trig_run(rig, after(20000));
 		htw_trig_judge(rig);

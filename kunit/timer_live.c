@@ -85,7 +85,8 @@ static void client_arm(struct htw_hand *hand, struct client *client, struct htw_
 	u64 deadline_ns = random_deadline_ns(hand, group->now_ns);
 	int ret;
 
-	ret = htw_timer_arm(client->timers, group, deadline_ns, slot - client->slot, &slot->id);
+	ret = htw_trig_group_arm(client->timers, group, deadline_ns, slot - client->slot,
+				 &slot->id);
 	htw_expect(client->fault, "an arm succeeds", ret, 0);
 	if (ret)
 		return;
@@ -197,7 +198,7 @@ static void client_wait(struct client *client)
 	if (!client->live)
 		return;
 	since_ns = live_ns();
-	wait_event_interruptible_timeout(timers->wait, READ_ONCE(timers->nr_ready),
+	wait_event_interruptible_timeout(timers->ready.wait, READ_ONCE(timers->ready.readable),
 					 nsecs_to_jiffies(LOST_NS));
 	if (live_ns() - since_ns > LOST_NS / 2)
 		htw_blame(client->fault, "waited for an event (ns)", live_ns() - since_ns, 0);
@@ -249,7 +250,7 @@ static void client_close(struct htw_trig *rig, struct client *client)
 	client_check(client);
 	htw_fault_report(rig->test, &rig->fault);
 	KUNIT_EXPECT_EQ_MSG(rig->test, client->live, 0, "lost timers");
-	KUNIT_EXPECT_EQ(rig->test, client->timers->nr_ready, 0);
+	KUNIT_EXPECT_EQ(rig->test, client->timers->ready.nr, 0);
 	for (i = 0; i < HTWHEEL_LATE_BINS; i++)
 		late += client->timers->late[i];
 	KUNIT_EXPECT_EQ(rig->test, late, client->books.fired);
@@ -318,7 +319,7 @@ static void live_reader_is_woken(struct kunit *test)
 		htw_trig_arm(rig, timers, since_ns + NSEC_PER_MSEC, i);
 		if (i % 2)
 			htw_pin(test, i + 1);
-		wait_event_interruptible_timeout(timers->wait, READ_ONCE(timers->nr_ready),
+		wait_event_interruptible_timeout(timers->ready.wait, READ_ONCE(timers->ready.readable),
 						 nsecs_to_jiffies(LOST_NS));
 		KUNIT_ASSERT_LT_MSG(test, live_ns() - since_ns, LOST_NS / 2, "nobody called");
 		KUNIT_ASSERT_EQ(test, htw_trig_read(timers, &event, 1), 1);
@@ -352,12 +353,17 @@ struct graveyard {
 static struct mortal *beget(struct htw_hand *hand, struct htw_trig *rig)
 {
 	struct mortal *mortal = kzalloc(sizeof(*mortal), GFP_KERNEL);
+	struct htw_user *user = htw_user_get(HTW_TRIG_UID);
 	u64 id, delay_ns;
 	u32 i;
 
-	if (!mortal)
+	if (!mortal || !user) {
+		kfree(mortal);
+		if (user)
+			htw_user_put(user);
 		return NULL;
-	htw_timers_init(&mortal->timers, rig->engine, MORTAL_TIMERS);
+	}
+	htw_timers_init(&mortal->timers, rig->engine, user, MORTAL_TIMERS);
 	for (i = 0; i < MORTAL_TIMERS; i++) {
 		delay_ns = htw_random_length(&hand->random, 20);
 		htw_trig_try_arm(&mortal->timers, live_ns() + delay_ns, i, &id);
@@ -370,6 +376,7 @@ static void bury(struct mortal *mortal)
 	if (!mortal)
 		return;
 	htw_timers_destroy(&mortal->timers);
+	htw_user_put(mortal->timers.user);
 	kfree_rcu(mortal, rcu);
 }
 

@@ -229,7 +229,7 @@ static void compare(struct model *model)
 	struct kunit *test = model->rig->test;
 
 	KUNIT_ASSERT_EQ(test, memcmp(&timers->books, &model->books, sizeof(model->books)), 0);
-	KUNIT_ASSERT_EQ(test, timers->nr_ready, model->nr[MODEL_EXPIRED]);
+	KUNIT_ASSERT_EQ(test, timers->ready.nr, model->nr[MODEL_EXPIRED]);
 	KUNIT_ASSERT_EQ(test, timers->pool.live,
 			model->nr[MODEL_QUEUED] + model->nr[MODEL_EXPIRED]);
 	KUNIT_ASSERT_TRUE(test, htw_trig_balanced(timers));

@@ -168,8 +168,9 @@ static int arm_without_reserve(struct htw_timers *timers, u64 *id, u32 nr)
 
 	htw_group_begin(&group, timers->engine);
 	for (i = 0; i < nr && !ret; i++)
-		ret = htw_timer_arm(timers, &group, FAR_NS, i, &id[i]);
+		ret = htw_trig_group_arm(timers, &group, FAR_NS, i, &id[i]);
 	htw_group_end(&group);
+	htw_timers_flush(timers);
 	return ret;
 }
 

@@ -88,11 +88,14 @@ struct trig_owner {
 struct htw_timers *htw_trig_own(struct htw_trig *rig, u64 max)
 {
 	struct trig_owner *owner;
+	struct htw_user *user;
 
 	KUNIT_ASSERT_LT(rig->test, rig->nr_owners, HTW_TRIG_OWNERS);
 	owner = kzalloc(sizeof(*owner), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(rig->test, owner);
-	htw_timers_init(&owner->timers, rig->engine, max);
+	user = htw_user_get(HTW_TRIG_UID);
+	KUNIT_ASSERT_NOT_NULL(rig->test, user);
+	htw_timers_init(&owner->timers, rig->engine, user, max);
 	rig->owner[rig->nr_owners++] = &owner->timers;
 	return &owner->timers;
 }
@@ -102,6 +105,7 @@ static void trig_end(struct htw_timers *timers)
 	struct trig_owner *owner = container_of(timers, struct trig_owner, timers);
 
 	htw_timers_destroy(timers);
+	htw_user_put(timers->user);
 	kfree_rcu(owner, rcu);
 }
 
@@ -150,18 +154,35 @@ void htw_trig_close(struct htw_trig *rig)
 	kfree(rig);
 }
 
+/* A plain timer, in a group that the caller holds. */
+int htw_trig_group_arm(struct htw_timers *timers, struct htw_group *group, u64 deadline_ns,
+		       u64 user_data, u64 *id)
+{
+	struct htw_timer_spec spec = { .deadline_ns = deadline_ns, .user_data = user_data };
+
+	return htw_timer_arm(timers, group, &spec, id);
+}
+
 /* As an ARM in a batch of one. */
-int htw_trig_try_arm(struct htw_timers *timers, u64 deadline_ns, u64 user_data, u64 *id)
+int htw_trig_arm_spec(struct htw_timers *timers, const struct htw_timer_spec *spec, u64 *id)
 {
 	struct htw_group group;
 	int ret;
 
 	htw_timers_reserve(timers, 1);
 	htw_group_begin(&group, timers->engine);
-	ret = htw_timer_arm(timers, &group, deadline_ns, user_data, id);
+	ret = htw_timer_arm(timers, &group, spec, id);
 	htw_group_end(&group);
 	htw_timers_flush(timers);
 	return ret;
+}
+
+/* The same for a plain timer. */
+int htw_trig_try_arm(struct htw_timers *timers, u64 deadline_ns, u64 user_data, u64 *id)
+{
+	struct htw_timer_spec spec = { .deadline_ns = deadline_ns, .user_data = user_data };
+
+	return htw_trig_arm_spec(timers, &spec, id);
 }
 
 /* The same where it has to succeed. Returns the name. */
@@ -170,6 +191,17 @@ u64 htw_trig_arm(struct htw_trig *rig, struct htw_timers *timers, u64 deadline_n
 	u64 id = 0;
 
 	KUNIT_ASSERT_EQ(rig->test, htw_trig_try_arm(timers, deadline_ns, user_data, &id), 0);
+	KUNIT_ASSERT_NE(rig->test, id, 0);
+	return id;
+}
+
+/* The same for one of any kind. */
+u64 htw_trig_make(struct htw_trig *rig, struct htw_timers *timers,
+		  const struct htw_timer_spec *spec)
+{
+	u64 id = 0;
+
+	KUNIT_ASSERT_EQ(rig->test, htw_trig_arm_spec(timers, spec, &id), 0);
 	KUNIT_ASSERT_NE(rig->test, id, 0);
 	return id;
 }
@@ -194,6 +226,7 @@ int htw_trig_cancel(struct htw_timers *timers, u64 id, u64 *left_ns)
 	htw_group_begin(&group, timers->engine);
 	ret = htw_timer_cancel(timers, &group, id, left_ns);
 	htw_group_end(&group);
+	htw_timers_flush(timers);
 	return ret;
 }
 
@@ -208,24 +241,27 @@ int htw_trig_query(struct htw_timers *timers, u64 id, u64 *left_ns)
 	return ret;
 }
 
+/* The events of these have been read. */
+void htw_trig_deliver(struct htw_timers *timers, struct htw_timer **done, unsigned int nr)
+{
+	htw_timer_deliver(timers, done, nr, htw_engine_now_ns(timers->engine));
+	htw_timers_flush(timers);
+}
+
 /* As a read() of so many events, at most 64. */
 unsigned int htw_trig_read(struct htw_timers *timers, struct htwheel_event *events,
 			   unsigned int max)
 {
 	struct htw_timer *ready[HTW_CHUNK_OPS];
 	unsigned int i, nr;
+	u64 now_ns;
 
-	nr = htw_timer_peek(timers, ready, min(max, HTW_CHUNK_OPS));
-	for (i = 0; i < nr; i++) {
-		events[i] = (struct htwheel_event){
-			.id		= htw_pool_id(ready[i]),
-			.user_data	= ready[i]->user_data,
-			.deadline_ns	= ready[i]->deadline_ns,
-			.fired_ns	= ready[i]->fired_ns,
-			.count		= 1,
-		};
-	}
-	htw_timer_deliver(timers, ready, nr);
+	nr = htw_ready_peek(&timers->ready, ready, min(max, HTW_CHUNK_OPS));
+	now_ns = htw_engine_now_ns(timers->engine);
+	for (i = 0; i < nr; i++)
+		htw_timer_event(ready[i], now_ns, &events[i]);
+	htw_timer_deliver(timers, ready, nr, now_ns);
+	htw_timers_flush(timers);
 	return nr;
 }
 
@@ -243,6 +279,38 @@ void htw_trig_run(struct htw_trig *rig, u64 now_ns)
 	}
 }
 
+/* As HTWHEEL_IOC_MASS, but for TRIM: all its steps. Returns to how many timers it was done. */
+u64 htw_trig_mass(struct htw_timers *timers, const struct htwheel_mass *mass)
+{
+	u64 cursor = 0, done = 0;
+
+	do {
+		done += htw_sweep_mass(timers, mass, &cursor);
+		htw_timers_flush(timers);
+	} while (cursor);
+	return done;
+}
+
+/* The timer of a name that has to be good. */
+struct htw_timer *htw_trig_find(struct htw_trig *rig, struct htw_timers *timers, u64 id)
+{
+	struct htw_timer *timer = htw_pool_find(&timers->pool, id);
+
+	KUNIT_ASSERT_NOT_NULL(rig->test, timer);
+	return timer;
+}
+
+/* What HTWHEEL_IOC_DUMP says of a timer whose name has to be good. */
+void htw_trig_dump(struct htw_trig *rig, struct htw_timers *timers, u64 id,
+		   struct htwheel_dump_entry *entry)
+{
+	u64 cursor = (u32)id;
+
+	memset(entry, 0xcc, sizeof(*entry));
+	KUNIT_ASSERT_EQ(rig->test, htw_sweep_dump(timers, &cursor, entry, 1), 1);
+	KUNIT_ASSERT_EQ(rig->test, entry->id, id);
+}
+
 /* Timers in the queues, of all owners. */
 u64 htw_trig_queued(struct htw_trig *rig)
 {
@@ -258,7 +326,7 @@ bool htw_trig_balanced(const struct htw_timers *timers)
 	const struct htw_books *books = &timers->books;
 
 	return books->armed == books->fired + books->cancelled + books->replaced +
-			       timers->pool.live;
+			       htw_timers_pending(timers);
 }
 
 /* Timers of the pool in each state. */
@@ -267,9 +335,11 @@ static void count_states(const struct htw_pool *pool, u64 *nr)
 	const struct htw_timer *timer, *end;
 	u32 i;
 
-	for (i = 0; i < pool->nr_chunks; i++) {
-		end = pool->chunks[i]->timer + HTW_CHUNK_PLACES - 1;
-		for (timer = pool->chunks[i]->timer; timer < end; timer++)
+	for (i = 0; i < pool->nr_entries; i++) {
+		if (!pool->table[i].chunk)
+			continue;
+		end = pool->table[i].chunk->timer + HTW_CHUNK_PLACES - 1;
+		for (timer = pool->table[i].chunk->timer; timer < end; timer++)
 			nr[timer->state]++;
 	}
 }
@@ -279,12 +349,12 @@ static u64 count_ready(struct kunit *test, struct htw_timers *timers)
 	struct htw_timer *timer;
 	u64 nr = 0, foreign = 0;
 
-	spin_lock_bh(&timers->ready_lock);
-	list_for_each_entry(timer, &timers->ready, node.link) {
+	spin_lock_bh(&timers->ready.lock);
+	list_for_each_entry(timer, &timers->ready.list, ready_link) {
 		nr++;
 		foreign += timer->state != HTW_EXPIRED || timer->fired_ns < timer->deadline_ns;
 	}
-	spin_unlock_bh(&timers->ready_lock);
+	spin_unlock_bh(&timers->ready.lock);
 	KUNIT_ASSERT_EQ_MSG(test, foreign, 0, "in the ready list, but not expired, or too early");
 	return nr;
 }
@@ -294,16 +364,18 @@ static u64 count_ready(struct kunit *test, struct htw_timers *timers)
  */
 static u64 judge_owner(struct kunit *test, struct htw_timers *timers)
 {
-	u64 nr[HTW_EXPIRED + 1] = {};
+	u64 nr[HTW_IDLE + 1] = {};
 
 	count_states(&timers->pool, nr);
 	KUNIT_ASSERT_TRUE_MSG(test, htw_trig_balanced(timers), "%llu armed, %llu live",
 			      timers->books.armed, timers->pool.live);
-	KUNIT_ASSERT_EQ(test, timers->pool.live, nr[HTW_QUEUED] + nr[HTW_EXPIRED]);
+	KUNIT_ASSERT_EQ(test, htw_timers_pending(timers), nr[HTW_QUEUED] + nr[HTW_EXPIRED]);
+	KUNIT_ASSERT_EQ(test, timers->idle, nr[HTW_IDLE]);
+	KUNIT_ASSERT_EQ(test, timers->credit, 0);
 	KUNIT_ASSERT_LE(test, timers->pool.live, timers->max);
 	/* Those that are retired are free, too, but not to be had. */
 	KUNIT_ASSERT_LE(test, timers->pool.free, nr[HTW_FREE]);
-	KUNIT_ASSERT_EQ(test, timers->nr_ready, nr[HTW_EXPIRED]);
+	KUNIT_ASSERT_EQ(test, timers->ready.nr, nr[HTW_EXPIRED]);
 	KUNIT_ASSERT_EQ(test, count_ready(test, timers), nr[HTW_EXPIRED]);
 	return nr[HTW_QUEUED];
 }

@@ -91,7 +91,7 @@ static void bring_about(struct scene *scene)
 	default:
 		arm_subject(scene, HTW_TRIG_START_NS);
 		subject = htw_pool_find(&scene->timers->pool, scene->id);
-		htw_timer_deliver(scene->timers, &subject, 1);
+		htw_trig_deliver(scene->timers, &subject, 1);
 	}
 }
 
@@ -144,7 +144,7 @@ static void expect_books(struct scene *scene, struct htw_books *before, u64 live
 	KUNIT_ASSERT_EQ(test, scene->timers->books.cancelled, before->cancelled);
 	KUNIT_ASSERT_EQ(test, scene->timers->books.replaced, before->replaced);
 	KUNIT_ASSERT_EQ(test, scene->timers->pool.live, live);
-	KUNIT_ASSERT_EQ(test, scene->timers->nr_ready, ready);
+	KUNIT_ASSERT_EQ(test, scene->timers->ready.nr, ready);
 	htw_trig_judge(scene->rig);
 }
 
@@ -215,7 +215,7 @@ static void play(struct kunit *test, enum found found, enum operation operation)
 
 	books = scene.timers->books;
 	live = scene.timers->pool.live;
-	ready = scene.timers->nr_ready;
+	ready = scene.timers->ready.nr;
 	deadline_ns = scene.deadline_ns;
 	operate(&scene);
 	expect_answer(&scene, deadline_ns);
@@ -236,7 +236,7 @@ static void state_table(struct kunit *test)
 static void expect_nobody(struct htw_trig *rig, struct htw_timers *timers, u64 id)
 {
 	const struct htw_books books = timers->books;
-	const u32 ready = timers->nr_ready;
+	const u32 ready = timers->ready.nr;
 	struct kunit *test = rig->test;
 	u64 left_ns = HTW_JUNK;
 
@@ -246,7 +246,7 @@ static void expect_nobody(struct htw_trig *rig, struct htw_timers *timers, u64 i
 			    "%llx", id);
 	KUNIT_ASSERT_EQ(test, left_ns, HTW_JUNK);
 	KUNIT_ASSERT_EQ(test, memcmp(&books, &timers->books, sizeof(books)), 0);
-	KUNIT_ASSERT_EQ(test, timers->nr_ready, ready);
+	KUNIT_ASSERT_EQ(test, timers->ready.nr, ready);
 }
 
 static u64 with_generation(u64 id, u32 generation)
@@ -307,7 +307,7 @@ static void wrong_names(struct kunit *test)
 
 	/* An expired one's neighbours are no better. */
 	htw_trig_run(rig, HTW_TRIG_START_NS + 2ULL * NSEC_PER_SEC);
-	KUNIT_ASSERT_EQ(test, htw_timer_peek(timers, &first, 1), 1);
+	KUNIT_ASSERT_EQ(test, htw_ready_peek(&timers->ready, &first, 1), 1);
 	try_neighbours(rig, timers, htw_pool_id(first));
 
 	/* And somebody else's name is nobody's here. */
@@ -372,26 +372,26 @@ static void b55_last_deadlines(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(deadlines_ns); i++)
 		KUNIT_EXPECT_EQ(test, htw_trig_rearm(timers, id[i], deadlines_ns[i]), 0);
 	htw_trig_run(rig, HTW_TRIG_START_NS + 100ULL * NSEC_PER_SEC);
-	KUNIT_EXPECT_EQ(test, timers->nr_ready, 0);
+	KUNIT_EXPECT_EQ(test, timers->ready.nr, 0);
 	for (i = 0; i < ARRAY_SIZE(deadlines_ns); i++) {
 		KUNIT_EXPECT_EQ(test, htw_trig_query(timers, id[i], &left_ns), 0);
 		KUNIT_EXPECT_EQ(test, left_ns, deadlines_ns[i] - htw_manual.now_ns);
 	}
 	htw_trig_run(rig, (1ULL << 62) - 1);
-	KUNIT_EXPECT_EQ(test, timers->nr_ready, 0);
+	KUNIT_EXPECT_EQ(test, timers->ready.nr, 0);
 	htw_trig_run(rig, 1ULL << 62);
-	KUNIT_EXPECT_EQ(test, timers->nr_ready, 1);
+	KUNIT_EXPECT_EQ(test, timers->ready.nr, 1);
 	KUNIT_EXPECT_EQ(test, htw_trig_read(timers, &event, 1), 1);
 	KUNIT_EXPECT_EQ(test, event.user_data, 3);
 	htw_trig_run(rig, KTIME_MAX - HTW_TRIG_TICK_NS);
-	KUNIT_EXPECT_EQ(test, timers->nr_ready, 0);
+	KUNIT_EXPECT_EQ(test, timers->ready.nr, 0);
 	KUNIT_EXPECT_EQ(test, htw_trig_cancel(timers, id[0], &left_ns), 0);
 	KUNIT_EXPECT_EQ(test, left_ns, HTW_TRIG_TICK_NS);
 
 	/* The first ones come at once. */
 	htw_trig_arm(rig, timers, 0, 0);
 	htw_trig_arm(rig, timers, 1, 0);
-	KUNIT_EXPECT_EQ(test, timers->nr_ready, 2);
+	KUNIT_EXPECT_EQ(test, timers->ready.nr, 2);
 	htw_trig_judge(rig);
 }
 

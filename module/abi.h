@@ -32,14 +32,19 @@ ABI_FIELD(info, levels, 60);
 ABI_FIELD(info, slots, 64);
 ABI_FIELD(info, reserved, 68);
 ABI_FIELD(info, design, 72);
-ABI_SIZE(info, 88);
+ABI_FIELD(info, max_user_timers, 88);
+ABI_FIELD(info, wake_events, 96);
+ABI_FIELD(info, wake_usecs, 100);
+ABI_SIZE(info, 104);
 
 ABI_FIELD(setup, size, 0);
 ABI_FIELD(setup, flags, 4);
 ABI_FIELD(setup, clock, 8);
 ABI_FIELD(setup, reserved, 12);
 ABI_FIELD(setup, max_timers, 16);
-ABI_SIZE(setup, 24);
+ABI_FIELD(setup, wake_events, 24);
+ABI_FIELD(setup, wake_usecs, 28);
+ABI_SIZE(setup, 32);
 
 ABI_FIELD(op, opcode, 0);
 ABI_FIELD(op, policy, 2);
@@ -92,7 +97,47 @@ ABI_FIELD(stats, backlog_cpus, 120);
 ABI_FIELD(stats, backlog_ns, 128);
 ABI_FIELD(stats, queued, 136);
 ABI_FIELD(stats, late, 144);
-ABI_SIZE(stats, 400);
+ABI_FIELD(stats, idle, 400);
+ABI_FIELD(stats, missed, 408);
+ABI_FIELD(stats, alerts, 416);
+ABI_FIELD(stats, user_timers, 424);
+ABI_SIZE(stats, 432);
+
+ABI_FIELD(mass, size, 0);
+ABI_FIELD(mass, flags, 4);
+ABI_FIELD(mass, opcode, 8);
+ABI_FIELD(mass, tag, 12);
+ABI_FIELD(mass, shift_ns, 16);
+ABI_FIELD(mass, numerator, 24);
+ABI_FIELD(mass, denominator, 28);
+ABI_FIELD(mass, cursor, 32);
+ABI_FIELD(mass, done, 40);
+ABI_SIZE(mass, 48);
+
+ABI_FIELD(dump, size, 0);
+ABI_FIELD(dump, flags, 4);
+ABI_FIELD(dump, entries, 8);
+ABI_FIELD(dump, nr, 16);
+ABI_FIELD(dump, stride, 20);
+ABI_FIELD(dump, cursor, 24);
+ABI_FIELD(dump, done, 32);
+ABI_FIELD(dump, reserved, 36);
+ABI_SIZE(dump, 40);
+
+ABI_FIELD(dump_entry, id, 0);
+ABI_FIELD(dump_entry, user_data, 8);
+ABI_FIELD(dump_entry, deadline_ns, 16);
+ABI_FIELD(dump_entry, left_ns, 24);
+ABI_FIELD(dump_entry, period_ns, 32);
+ABI_FIELD(dump_entry, slack_ns, 40);
+ABI_FIELD(dump_entry, tag, 48);
+ABI_FIELD(dump_entry, flags, 52);
+ABI_FIELD(dump_entry, state, 56);
+ABI_FIELD(dump_entry, policy, 58);
+ABI_FIELD(dump_entry, cpu, 60);
+ABI_FIELD(dump_entry, level, 64);
+ABI_FIELD(dump_entry, slot, 68);
+ABI_SIZE(dump_entry, 72);
 
 #undef ABI_FIELD
 #undef ABI_SIZE

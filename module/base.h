@@ -18,41 +18,59 @@
  * @HTW_FREE: in the pool; no name leads here
  * @HTW_QUEUED: in the queue of the base of htw_timer.cpu, waiting for its deadline
  * @HTW_EXPIRED: handed to the user by a pass, or due when it was armed; its event is unread
+ * @HTW_IDLE: the user keeps it, without a deadline
  */
 enum htw_state {
 	HTW_FREE,
 	HTW_QUEUED,
 	HTW_EXPIRED,
+	HTW_IDLE,
 };
+
+/* htw_timer.traits: the user's. The low bits are its policy about missed periods. */
+#define HTW_TRAIT_POLICY	3U
+#define HTW_TRAIT_KEEP		4U
 
 /**
  * struct htw_timer - a timer: one cache line
- * @node: the queue's part; its link serves as the due list's and the ready list's when not queued
- * @deadline_ns: when it is due, on the engine's clock
- * @fired_ns: when it expired; meaningful in HTW_EXPIRED
+ * @node: the queue's part; its link serves as the due list's between queue and expire()
+ * @ready_link: HTW_EXPIRED: for the user's list
+ * @fired_ns: HTW_EXPIRED: when it expired; lies where the queue had the tick
+ * @deadline_ns: when it is due, on the engine's clock; of an idle one, when it was
+ * @period_ns: the user's; 0 if it is not periodic
  * @user_data: the user's
  * @generation: the user's (the pool's): upper half of the timer's name
  * @tag: the user's
+ * @slack_ticks: how much later than the tick of its deadline it may be queued
  * @cpu: the base whose queue holds it or held it last. Written with that base's lock held; read
  *	without, to know which lock to take, and then again under it
  * @state: enum htw_state; leaves HTW_QUEUED only with the lock of the base of @cpu held
+ * @traits: HTW_TRAIT_...
  */
 struct htw_timer {
-	struct htw_node		node;
+	union {
+		struct htw_node	node;
+		struct {
+			struct list_head	ready_link;
+			u64			fired_ns;
+		};
+	};
 	u64			deadline_ns;
-	u64			fired_ns;
+	u64			period_ns;
 	u64			user_data;
 	u32			generation;
 	u32			tag;
+	u32			slack_ticks;
 	u16			cpu;
 	u8			state;
+	u8			traits;
 } __aligned(64);
 
 static_assert(sizeof(struct htw_timer) == 64);
 
 /**
  * htw_timer_expired() - note that a timer has expired
- * @timer: a timer that is in no queue
+ * @timer: a timer that is in no queue and in no list
  * @now_ns: when
  *
  * Context: the lock of the base of htw_timer.cpu is held, or the timer was in no queue before.

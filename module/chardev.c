@@ -11,12 +11,12 @@
 #include "htwheel.h"
 
 /* What a context starts from. Set at load, before the device appears. */
-static struct htw_engine *chardev_engine;
+static struct htw_engine *const *chardev_engines;
 static u64 chardev_max_timers;
 
 static int chardev_open(struct inode *inode, struct file *file)
 {
-	struct htw_ctx *ctx = htw_ctx_create(chardev_engine, chardev_max_timers);
+	struct htw_ctx *ctx = htw_ctx_create(chardev_engines, chardev_max_timers);
 
 	if (!ctx)
 		return -ENOMEM;
@@ -54,15 +54,23 @@ static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 static void chardev_show_fdinfo(struct seq_file *seq, struct file *file)
 {
 	struct htwheel_stats stats = { .size = sizeof(stats) };
+	struct htwheel_info info = { .size = sizeof(info) };
 
-	if (htw_stats_read(file->private_data, &stats))
+	if (htw_stats_read(file->private_data, &stats) || htw_ctx_info(file->private_data, &info))
 		return;
+	seq_printf(seq, "htwheel-clock:\t%u\n", info.clock);
 	seq_printf(seq, "htwheel-armed:\t%llu\n", stats.armed);
 	seq_printf(seq, "htwheel-fired:\t%llu\n", stats.fired);
 	seq_printf(seq, "htwheel-cancelled:\t%llu\n", stats.cancelled);
 	seq_printf(seq, "htwheel-replaced:\t%llu\n", stats.replaced);
 	seq_printf(seq, "htwheel-pending:\t%llu\n", stats.pending);
 	seq_printf(seq, "htwheel-expired:\t%llu\n", stats.expired);
+	seq_printf(seq, "htwheel-idle:\t%llu\n", stats.idle);
+	seq_printf(seq, "htwheel-max-timers:\t%llu\n", info.max_timers);
+	seq_printf(seq, "htwheel-user-timers:\t%llu\n", stats.user_timers);
+	seq_printf(seq, "htwheel-max-user-timers:\t%llu\n", info.max_user_timers);
+	seq_printf(seq, "htwheel-wake-events:\t%u\n", info.wake_events);
+	seq_printf(seq, "htwheel-wake-usecs:\t%u\n", info.wake_usecs);
 }
 #endif
 
@@ -93,15 +101,15 @@ static struct miscdevice chardev_misc = {
 
 /**
  * htw_chardev_register() - make the device appear
- * @engine: serves its contexts
+ * @engines: serve its contexts, one for each clock
  * @max_timers: their limit
  *
  * Context: task, at load.
  * Return: 0 or -errno.
  */
-int htw_chardev_register(struct htw_engine *engine, u64 max_timers)
+int htw_chardev_register(struct htw_engine *const *engines, u64 max_timers)
 {
-	chardev_engine = engine;
+	chardev_engines = engines;
 	chardev_max_timers = max_timers;
 	return misc_register(&chardev_misc);
 }

@@ -5,6 +5,7 @@
 #ifndef HTW_CLOCK_H
 #define HTW_CLOCK_H
 
+#include <linux/bitops.h>
 #include <linux/ktime.h>
 #include <linux/types.h>
 
@@ -26,6 +27,11 @@ struct htw_clock {
 };
 
 extern const struct htw_clock htw_clock_monotonic;
+extern const struct htw_clock htw_clock_boottime;
+
+u64 htw_clock_from_user(u64 ns, s64 offset_ns);
+u64 htw_clock_to_user(u64 ns, s64 offset_ns);
+s64 htw_clock_user_offset_ns(const struct htw_clock *clock);
 
 /**
  * htw_tick_up() - the first tick that begins at or after a time
@@ -40,6 +46,31 @@ extern const struct htw_clock htw_clock_monotonic;
 static inline u64 htw_tick_up(u64 ns, unsigned int shift)
 {
 	return (ns + (1ULL << shift) - 1) >> shift;
+}
+
+/**
+ * htw_tick_slack() - the tick to queue a timer at that may fire later than at its deadline
+ * @tick: the tick of its deadline, at least 1
+ * @slack_ticks: how many ticks later it may be
+ *
+ * The roundest number from @tick to @tick + @slack_ticks, the one that can be divided by the
+ * highest power of two. Timers whose windows overlap mostly agree on it, without knowing of each
+ * other, and so share a wake-up. Found by keeping, of the window's end, only the highest bit in
+ * which it differs from the tick before the window, and those above. (The idea: apply_slack() in
+ * linux 2.6.35 to 4.7, which starts from the window's beginning and so passes a round one that is
+ * there.)
+ *
+ * Example: 1000 with 100 ticks of slack: 999 is 01111100111 and 1100 is 10001001100 in binary, the
+ * highest difference is at 1024, and so the tick is 1024.
+ *
+ * Return: the tick.
+ */
+static inline u64 htw_tick_slack(u64 tick, u32 slack_ticks)
+{
+	u64 last = tick + slack_ticks;
+	unsigned int bit = fls64((tick - 1) ^ last) - 1;
+
+	return last & ~(BIT_ULL(bit) - 1);
 }
 
 /**

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The context: set-up, limits, and the operations of a batch.
+ * The context: set-up, limits, the operations of a batch, and what is done to all of its timers.
  */
+#include <linux/cred.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include "htwheel.h"
 
-/* Flags and fields of operations that the header names and this version lacks. */
-#define CTX_ABSENT_FLAGS	(HTWHEEL_PERIODIC | HTWHEEL_KEEP)
+/* What this version has; the header names more. */
+#define CTX_FEATURES	(HTWHEEL_FEAT_PERIODIC | HTWHEEL_FEAT_KEEP | HTWHEEL_FEAT_SLACK | \
+			 HTWHEEL_FEAT_TAG | HTWHEEL_FEAT_BOOTTIME | HTWHEEL_FEAT_MASS | \
+			 HTWHEEL_FEAT_DUMP | HTWHEEL_FEAT_WAKE | \
+			 (IS_ENABLED(CONFIG_TIME_NS) ? HTWHEEL_FEAT_TIMENS : 0))
 
 /*
  * The names in the UAPI end where the kernel's time does; so a deadline of HTWHEEL_NEVER_NS is one
@@ -19,21 +25,28 @@ static_assert(HTWHEEL_NEVER_NS == KTIME_MAX);
 
 /**
  * htw_ctx_create() - make a context
- * @engine: the engine that serves it
+ * @engines: the engines that may serve it, by clock; they and the array must outlive it
  * @max_timers: its default limit, and the highest that it may ask for
  *
- * Context: task; may sleep. Memory is charged to the caller.
+ * Context: task; may sleep. Memory and timers are charged to the caller.
  * Return: the context, or NULL without memory.
  */
-struct htw_ctx *htw_ctx_create(struct htw_engine *engine, u64 max_timers)
+struct htw_ctx *htw_ctx_create(struct htw_engine *const *engines, u64 max_timers)
 {
 	struct htw_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	struct htw_user *user;
 
 	if (!ctx)
 		return NULL;
+	user = htw_user_get(current_uid());
+	if (!user) {
+		kfree(ctx);
+		return NULL;
+	}
 	mutex_init(&ctx->lock);
+	ctx->engines = engines;
 	ctx->max_ceiling = max_timers;
-	htw_timers_init(&ctx->timers, engine, max_timers);
+	htw_timers_init(&ctx->timers, engines[HTWHEEL_CLOCK_MONOTONIC], user, max_timers);
 	return ctx;
 }
 
@@ -46,8 +59,25 @@ struct htw_ctx *htw_ctx_create(struct htw_engine *engine, u64 max_timers)
 void htw_ctx_destroy(struct htw_ctx *ctx)
 {
 	htw_timers_destroy(&ctx->timers);
+	htw_user_put(ctx->timers.user);
 	mutex_destroy(&ctx->lock);
 	kfree_rcu(ctx, rcu);
+}
+
+/* What of INFO is the engine's. */
+static void ctx_info_engine(struct htw_engine *engine, struct htwheel_info *info)
+{
+	const struct htw_engine_config *config = &engine->config;
+	struct htw_geometry geometry = htw_engine_geometry(engine);
+	struct htw_engine_stats stats;
+
+	htw_engine_read_stats(engine, &stats);
+	info->clock = config->clock->id;
+	info->tick_ns = 1ULL << config->tick_shift;
+	info->cpus = stats.online_cpus;
+	info->levels = geometry.levels;
+	info->slots = geometry.slots;
+	strscpy(info->design, config->design->name, sizeof(info->design));
 }
 
 /**
@@ -60,33 +90,59 @@ void htw_ctx_destroy(struct htw_ctx *ctx)
  */
 int htw_ctx_info(struct htw_ctx *ctx, struct htwheel_info *info)
 {
-	const struct htw_engine_config *config = &ctx->timers.engine->config;
-	struct htw_geometry geometry = htw_engine_geometry(ctx->timers.engine);
-	struct htw_engine_stats stats;
-	u64 max_timers;
+	const struct htw_timers *timers = &ctx->timers;
+	struct htw_engine *engine;
 
 	if (info->flags || info->reserved)
 		return -EINVAL;
-	htw_engine_read_stats(ctx->timers.engine, &stats);
-	if (mutex_lock_interruptible(&ctx->lock))
-		return -ERESTARTSYS;
-	max_timers = ctx->timers.max;
-	mutex_unlock(&ctx->lock);
-
 	*info = (struct htwheel_info){
 		.size			= info->size,
 		.abi			= HTWHEEL_ABI,
-		.clock			= config->clock->id,
-		.tick_ns		= 1ULL << config->tick_shift,
-		.max_timers		= max_timers,
+		.features		= CTX_FEATURES,
 		.max_timers_ceiling	= ctx->max_ceiling,
 		.max_batch		= HTW_MAX_BATCH,
 		.max_stride		= HTW_MAX_STRIDE,
-		.cpus			= stats.online_cpus,
-		.levels			= geometry.levels,
-		.slots			= geometry.slots,
+		.max_user_timers	= htw_user_max_timers(),
 	};
-	strscpy(info->design, config->design->name, sizeof(info->design));
+	if (mutex_lock_interruptible(&ctx->lock))
+		return -ERESTARTSYS;
+	engine = timers->engine;
+	info->max_timers = timers->max;
+	info->wake_events = timers->ready.policy.events;
+	info->wake_usecs = div_u64(timers->ready.policy.delay_ns, NSEC_PER_USEC);
+	mutex_unlock(&ctx->lock);
+	ctx_info_engine(engine, info);
+	return 0;
+}
+
+static int ctx_check_setup(const struct htw_ctx *ctx, const struct htwheel_setup *setup)
+{
+	if (setup->flags || setup->reserved)
+		return -EINVAL;
+	if (setup->clock > HTWHEEL_CLOCK_MANUAL || setup->max_timers > ctx->max_ceiling)
+		return -EINVAL;
+	/* The last events could wait for ever. */
+	if (setup->wake_events > 1 && !setup->wake_usecs)
+		return -EINVAL;
+	return setup->clock < HTW_CLOCKS ? 0 : -EOPNOTSUPP;
+}
+
+static int ctx_setup_locked(struct htw_ctx *ctx, const struct htwheel_setup *setup)
+{
+	struct htw_wake_policy policy = {
+		.events		= setup->wake_events,
+		.delay_ns	= setup->wake_usecs * NSEC_PER_USEC,
+	};
+	int err;
+
+	if (ctx->setup_done || ctx->timers.books.armed)
+		return -EBUSY;
+	err = htw_timers_setup(&ctx->timers, ctx->engines[setup->clock], policy);
+	if (err)
+		return err;
+	ctx->setup_done = true;
+	if (setup->max_timers)
+		ctx->timers.max = setup->max_timers;
 	return 0;
 }
 
@@ -96,61 +152,88 @@ int htw_ctx_info(struct htw_ctx *ctx, struct htwheel_info *info)
  * @setup: the choices
  *
  * Context: task; may sleep.
- * Return: 0, -EINVAL, -EOPNOTSUPP, -EBUSY, -ERESTARTSYS.
+ * Return: 0, -EINVAL, -EOPNOTSUPP, -EBUSY, -ENOMEM, -ERESTARTSYS.
  */
 int htw_ctx_setup(struct htw_ctx *ctx, const struct htwheel_setup *setup)
 {
-	int err = 0;
+	int err = ctx_check_setup(ctx, setup);
 
-	if (setup->flags || setup->reserved)
-		return -EINVAL;
-	if (setup->clock > HTWHEEL_CLOCK_MANUAL || setup->max_timers > ctx->max_ceiling)
-		return -EINVAL;
-	if (setup->clock != HTWHEEL_CLOCK_MONOTONIC)
-		return -EOPNOTSUPP;
-
+	if (err)
+		return err;
 	if (mutex_lock_interruptible(&ctx->lock))
 		return -ERESTARTSYS;
-	if (ctx->setup_done || ctx->timers.books.armed) {
-		err = -EBUSY;
-	} else {
-		ctx->setup_done = true;
-		if (setup->max_timers)
-			ctx->timers.max = setup->max_timers;
-	}
+	err = ctx_setup_locked(ctx, setup);
 	mutex_unlock(&ctx->lock);
 	return err;
+}
+
+/* The rules of the header for what an arm adds to a time. */
+static int ctx_check_arm(const struct htwheel_op *op)
+{
+	if (op->flags & ~(HTWHEEL_ABSOLUTE | HTWHEEL_PERIODIC | HTWHEEL_KEEP))
+		return -EINVAL;
+	if (op->slack_ns > HTWHEEL_NEVER_NS)
+		return -EINVAL;
+	if (!(op->flags & HTWHEEL_PERIODIC))
+		return op->period_ns || op->policy ? -EINVAL : 0;
+	if (!op->period_ns || op->period_ns > HTWHEEL_NEVER_NS)
+		return -EINVAL;
+	return op->policy > HTWHEEL_POLICY_DELAY ? -EINVAL : 0;
 }
 
 /* The rules of the header for one operation. */
 static int ctx_check_op(const struct htwheel_op *op)
 {
 	bool sets_time = op->opcode == HTWHEEL_OP_ARM || op->opcode == HTWHEEL_OP_REARM;
-	u32 known = sets_time ? HTWHEEL_ABSOLUTE : 0;
 
 	if (op->opcode < HTWHEEL_OP_ARM || op->opcode > HTWHEEL_OP_QUERY)
 		return -EINVAL;
+	if (op->reserved || (sets_time && op->time_ns > HTWHEEL_NEVER_NS))
+		return -EINVAL;
 	if (op->opcode == HTWHEEL_OP_ARM)
-		known |= CTX_ABSENT_FLAGS;
-	if (op->reserved || op->flags & ~known)
+		return ctx_check_arm(op);
+	if (op->flags & ~(sets_time ? HTWHEEL_ABSOLUTE : 0))
 		return -EINVAL;
-	if (sets_time && op->time_ns > HTWHEEL_NEVER_NS)
-		return -EINVAL;
-	if (op->flags & CTX_ABSENT_FLAGS || op->policy || op->tag || op->period_ns || op->slack_ns)
-		return -EOPNOTSUPP;
-	return 0;
+	return op->policy || op->tag || op->period_ns || op->slack_ns ? -EINVAL : 0;
 }
 
+/**
+ * struct ctx_run - what the operations of a chunk share
+ * @timers: the context's timers
+ * @group: their group
+ * @offset_ns: what the caller's time namespace adds to the clock
+ */
+struct ctx_run {
+	struct htw_timers	*timers;
+	struct htw_group	group;
+	s64			offset_ns;
+};
+
 /* Both summands have 63 bits, so the sum has 64. */
-static u64 ctx_deadline_ns(const struct htwheel_op *op, u64 now_ns)
+static u64 ctx_deadline_ns(const struct ctx_run *run, const struct htwheel_op *op)
 {
 	if (op->flags & HTWHEEL_ABSOLUTE)
-		return op->time_ns;
-	return min_t(u64, now_ns + op->time_ns, HTWHEEL_NEVER_NS);
+		return htw_clock_from_user(op->time_ns, run->offset_ns);
+	return min_t(u64, run->group.now_ns + op->time_ns, HTWHEEL_NEVER_NS);
+}
+
+static int ctx_arm(struct ctx_run *run, struct htwheel_op *op)
+{
+	struct htw_timer_spec spec = {
+		.deadline_ns	= ctx_deadline_ns(run, op),
+		.period_ns	= op->period_ns,
+		.slack_ns	= op->slack_ns,
+		.user_data	= op->user_data,
+		.tag		= op->tag,
+		.policy		= op->policy,
+		.keep		= op->flags & HTWHEEL_KEEP,
+	};
+
+	return htw_timer_arm(run->timers, &run->group, &spec, &op->id);
 }
 
 /* An operation that was found faulty on its way here has a result already. */
-static int ctx_run_op(struct htw_timers *timers, struct htw_group *group, struct htwheel_op *op)
+static int ctx_run_op(struct ctx_run *run, struct htwheel_op *op)
 {
 	int err = op->result ? op->result : ctx_check_op(op);
 
@@ -160,24 +243,24 @@ static int ctx_run_op(struct htw_timers *timers, struct htw_group *group, struct
 		return err;
 	switch (op->opcode) {
 	case HTWHEEL_OP_ARM:
-		return htw_timer_arm(timers, group, ctx_deadline_ns(op, group->now_ns),
-				     op->user_data, &op->id);
+		return ctx_arm(run, op);
 	case HTWHEEL_OP_REARM:
-		return htw_timer_rearm(timers, group, op->id, ctx_deadline_ns(op, group->now_ns));
+		return htw_timer_rearm(run->timers, &run->group, op->id, ctx_deadline_ns(run, op));
 	case HTWHEEL_OP_CANCEL:
-		return htw_timer_cancel(timers, group, op->id, &op->time_ns);
+		return htw_timer_cancel(run->timers, &run->group, op->id, &op->time_ns);
 	default:
-		return htw_timer_query(timers, group, op->id, &op->time_ns);
+		return htw_timer_query(run->timers, &run->group, op->id, &op->time_ns);
 	}
 }
 
+/* Only those that will want a timer: what is reserved for others, others could not have. */
 static u64 ctx_count_arms(const struct htwheel_op *ops, unsigned int nr)
 {
 	unsigned int i;
 	u64 arms = 0;
 
 	for (i = 0; i < nr; i++)
-		arms += ops[i].opcode == HTWHEEL_OP_ARM;
+		arms += ops[i].opcode == HTWHEEL_OP_ARM && !ops[i].result && !ctx_check_op(&ops[i]);
 	return arms;
 }
 
@@ -193,21 +276,106 @@ static u64 ctx_count_arms(const struct htwheel_op *ops, unsigned int nr)
  */
 int htw_ctx_run(struct htw_ctx *ctx, struct htwheel_op *ops, unsigned int nr)
 {
-	struct htw_timers *timers = &ctx->timers;
-	struct htw_group group;
+	struct ctx_run run = { .timers = &ctx->timers };
 	unsigned int i;
 
 	if (mutex_lock_interruptible(&ctx->lock))
 		return -ERESTARTSYS;
 	/* If this fails, the arms that get no timer say so. */
-	htw_timers_reserve(timers, ctx_count_arms(ops, nr));
+	htw_timers_reserve(run.timers, ctx_count_arms(ops, nr));
 
-	htw_group_begin(&group, timers->engine);
+	run.offset_ns = htw_clock_user_offset_ns(run.timers->engine->config.clock);
+	htw_group_begin(&run.group, run.timers->engine);
 	for (i = 0; i < nr; i++)
-		ops[i].result = ctx_run_op(timers, &group, &ops[i]);
-	htw_group_end(&group);
-	/* For deadlines in the past, which no pass sees. */
-	htw_timers_flush(timers);
+		ops[i].result = ctx_run_op(&run, &ops[i]);
+	htw_group_end(&run.group);
+	htw_timers_flush(run.timers);
 	mutex_unlock(&ctx->lock);
 	return 0;
+}
+
+static int ctx_check_mass(const struct htwheel_mass *mass)
+{
+	if (mass->opcode < HTWHEEL_MASS_CANCEL || mass->opcode > HTWHEEL_MASS_TRIM)
+		return -EINVAL;
+	if (mass->flags & ~(mass->opcode == HTWHEEL_MASS_TRIM ? 0 : HTWHEEL_MASS_TAG))
+		return -EINVAL;
+	if (mass->tag && !(mass->flags & HTWHEEL_MASS_TAG))
+		return -EINVAL;
+	if (mass->opcode == HTWHEEL_MASS_SHIFT ? mass->shift_ns < -(s64)HTWHEEL_NEVER_NS :
+						 mass->shift_ns)
+		return -EINVAL;
+	if (mass->opcode == HTWHEEL_MASS_SCALE)
+		return mass->denominator ? 0 : -EINVAL;
+	return mass->numerator || mass->denominator ? -EINVAL : 0;
+}
+
+/* One step, in one hold of the lock. */
+static int ctx_mass_step(struct htw_ctx *ctx, struct htwheel_mass *mass)
+{
+	struct htw_timers *timers = &ctx->timers;
+
+	if (mutex_lock_interruptible(&ctx->lock))
+		return -ERESTARTSYS;
+	if (mass->opcode == HTWHEEL_MASS_TRIM) {
+		mass->done += htw_timers_trim(timers);
+		mass->cursor = 0;
+	} else {
+		mass->done += htw_sweep_mass(timers, mass, &mass->cursor);
+		htw_timers_flush(timers);
+	}
+	mutex_unlock(&ctx->lock);
+	cond_resched();
+	return 0;
+}
+
+/**
+ * htw_ctx_mass() - HTWHEEL_IOC_MASS
+ * @ctx: the context
+ * @mass: in and out
+ *
+ * Context: task; may sleep.
+ * Return: 0, -EINVAL, -EINTR if something was done, otherwise -ERESTARTSYS.
+ */
+int htw_ctx_mass(struct htw_ctx *ctx, struct htwheel_mass *mass)
+{
+	int err;
+
+	mass->done = 0;
+	err = ctx_check_mass(mass);
+	if (err)
+		return err;
+	do {
+		err = ctx_mass_step(ctx, mass);
+		if (!err && mass->cursor && signal_pending(current))
+			err = -ERESTARTSYS;
+	} while (!err && mass->cursor);
+	/* A restarted call would forget how many there were. */
+	return err && mass->done ? -EINTR : err;
+}
+
+/**
+ * htw_ctx_dump() - one step of HTWHEEL_IOC_DUMP
+ * @ctx: the context
+ * @cursor: where to begin; receives where to go on, 0 at the end
+ * @entries: to be filled in
+ * @max: room in @entries, at most HTW_DUMP_STEP
+ *
+ * Context: task; may sleep.
+ * Return: how many, which may be 0 before the end; -ERESTARTSYS.
+ */
+int htw_ctx_dump(struct htw_ctx *ctx, u64 *cursor, struct htwheel_dump_entry *entries,
+		 unsigned int max)
+{
+	unsigned int i, nr;
+	s64 offset_ns;
+
+	if (mutex_lock_interruptible(&ctx->lock))
+		return -ERESTARTSYS;
+	offset_ns = htw_clock_user_offset_ns(ctx->timers.engine->config.clock);
+	nr = htw_sweep_dump(&ctx->timers, cursor, entries, max);
+	mutex_unlock(&ctx->lock);
+	for (i = 0; i < nr; i++)
+		entries[i].deadline_ns = htw_clock_to_user(entries[i].deadline_ns, offset_ns);
+	return nr;
 }

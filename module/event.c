@@ -13,15 +13,21 @@
 /* How often a page is faulted in that is gone again before it could be written. */
 #define EVENT_FAULTS	16U
 
-static void event_fill(struct htwheel_event *event, const struct htw_timer *timer)
+/* Fill in the events of @timers. Returns the moment for which they are right. */
+static u64 event_fill(struct htw_ctx *ctx, struct htw_timer **timers, unsigned int nr,
+		      struct htwheel_event *events)
 {
-	*event = (struct htwheel_event){
-		.id		= htw_pool_id(timer),
-		.user_data	= timer->user_data,
-		.deadline_ns	= timer->deadline_ns,
-		.fired_ns	= timer->fired_ns,
-		.count		= 1,
-	};
+	const struct htw_clock *clock = ctx->timers.engine->config.clock;
+	s64 offset_ns = htw_clock_user_offset_ns(clock);
+	u64 now_ns = clock->now_ns();
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		htw_timer_event(timers[i], now_ns, &events[i]);
+		events[i].deadline_ns = htw_clock_to_user(events[i].deadline_ns, offset_ns);
+		events[i].fired_ns = htw_clock_to_user(events[i].fired_ns, offset_ns);
+	}
+	return now_ns;
 }
 
 /*
@@ -37,15 +43,15 @@ static int event_copy(struct htw_ctx *ctx, struct iov_iter *to)
 	size_t room = min_t(size_t, iov_iter_count(to) / sizeof(struct htwheel_event), EVENT_CHUNK);
 	struct htwheel_event events[EVENT_CHUNK];
 	struct htw_timer *timers[EVENT_CHUNK];
-	unsigned int nr, i;
+	unsigned int nr;
 	size_t copied;
+	u64 now_ns;
 
 	lockdep_assert_held(&ctx->lock);
-	nr = htw_timer_peek(&ctx->timers, timers, room);
+	nr = htw_ready_peek(&ctx->timers.ready, timers, room);
 	if (!nr)
 		return -EAGAIN;
-	for (i = 0; i < nr; i++)
-		event_fill(&events[i], timers[i]);
+	now_ns = event_fill(ctx, timers, nr, events);
 
 	pagefault_disable();
 	copied = copy_to_iter(events, nr * sizeof(events[0]), to);
@@ -54,8 +60,11 @@ static int event_copy(struct htw_ctx *ctx, struct iov_iter *to)
 	/* A piece of an event does not count. */
 	iov_iter_revert(to, copied % sizeof(events[0]));
 	nr = copied / sizeof(events[0]);
-	htw_timer_deliver(&ctx->timers, timers, nr);
-	return nr ? nr : -EFAULT;
+	if (!nr)
+		return -EFAULT;
+	htw_timer_deliver(&ctx->timers, timers, nr, now_ns);
+	htw_timers_flush(&ctx->timers);
+	return nr;
 }
 
 static int event_copy_locked(struct htw_ctx *ctx, struct iov_iter *to, bool nowait)
@@ -83,7 +92,8 @@ static int event_fault_in(struct iov_iter *to)
 
 static int event_wait(struct htw_ctx *ctx)
 {
-	return wait_event_interruptible(ctx->timers.wait, READ_ONCE(ctx->timers.nr_ready));
+	return wait_event_interruptible(ctx->timers.ready.wait,
+					READ_ONCE(ctx->timers.ready.readable));
 }
 
 /**
@@ -132,7 +142,7 @@ ssize_t htw_event_read(struct htw_ctx *ctx, struct iov_iter *to, bool nonblock, 
  */
 __poll_t htw_event_poll(struct htw_ctx *ctx, struct file *file, poll_table *wait)
 {
-	poll_wait(file, &ctx->timers.wait, wait);
-	/* Pairs with the lock in htw_timers_wake(), as explained there. */
-	return READ_ONCE(ctx->timers.nr_ready) ? EPOLLIN | EPOLLRDNORM : 0;
+	poll_wait(file, &ctx->timers.ready.wait, wait);
+	/* Pairs with the lock in htw_ready_wake(), as explained there. */
+	return READ_ONCE(ctx->timers.ready.readable) ? EPOLLIN | EPOLLRDNORM : 0;
 }

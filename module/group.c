@@ -77,6 +77,13 @@ static struct htw_base *group_hold_home(struct htw_group *group)
 	return base;
 }
 
+/* Where in the queue a deadline belongs: at its first tick, or wherever its slack allows. */
+static u64 group_tick(const struct htw_group *group, const struct htw_timer *timer, u64 deadline_ns)
+{
+	return htw_tick_slack(htw_tick_up(deadline_ns, group->engine->config.tick_shift),
+			      timer->slack_ticks);
+}
+
 static void group_enqueue(struct htw_base *base, struct htw_timer *timer, u64 tick)
 {
 	lockdep_assert_held(&base->lock);
@@ -137,8 +144,7 @@ bool htw_group_arm(struct htw_group *group, struct htw_timer *timer, u64 deadlin
 		htw_timer_expired(timer, group->now_ns);
 		return false;
 	}
-	group_enqueue(group_hold_home(group), timer,
-		      htw_tick_up(deadline_ns, group->engine->config.tick_shift));
+	group_enqueue(group_hold_home(group), timer, group_tick(group, timer, deadline_ns));
 	group->sooner = true;
 	return true;
 }
@@ -197,7 +203,7 @@ EXPORT_SYMBOL_IF_KUNIT(htw_group_disarm);
  */
 bool htw_group_rearm(struct htw_group *group, struct htw_timer *timer, u64 deadline_ns)
 {
-	u64 tick = htw_tick_up(deadline_ns, group->engine->config.tick_shift);
+	u64 tick = group_tick(group, timer, deadline_ns);
 	struct htw_base *base = group->held;
 
 	htw_group_disarm(group, timer);

@@ -210,6 +210,74 @@ static int ioctl_submit(struct htw_ctx *ctx, void *argument)
 	return err;
 }
 
+static int dump_check(const struct htwheel_dump *dump)
+{
+	u64 end;
+
+	if (dump->flags || dump->reserved || !dump->nr || dump->nr > HTW_MAX_BATCH)
+		return -EINVAL;
+	if (dump->stride < sizeof(struct htwheel_dump_entry) || dump->stride > HTW_MAX_STRIDE ||
+	    dump->stride % 8)
+		return -EINVAL;
+	if (check_add_overflow(dump->entries, (u64)dump->nr * dump->stride, &end) ||
+	    end > ULONG_MAX)
+		return -EFAULT;
+	return 0;
+}
+
+/* Write one entry to its place, and zeros behind what we know of it. */
+static int dump_write(struct htwheel_dump *dump, const struct htwheel_dump_entry *entry)
+{
+	struct htwheel_dump_entry __user *to =
+		u64_to_user_ptr(dump->entries + (u64)dump->done * dump->stride);
+
+	if (copy_to_user(to, entry, sizeof(*entry)) ||
+	    clear_user(to + 1, dump->stride - sizeof(*entry)))
+		return -EFAULT;
+	dump->done++;
+	return 0;
+}
+
+/* One step. Entries that cannot be written are listed again by the call that follows. */
+static int dump_step(struct htw_ctx *ctx, struct htwheel_dump *dump)
+{
+	struct htwheel_dump_entry entries[HTW_DUMP_STEP];
+	int nr, i;
+
+	nr = htw_ctx_dump(ctx, &dump->cursor, entries, min(dump->nr - dump->done, HTW_DUMP_STEP));
+	for (i = 0; i < nr; i++) {
+		if (dump_write(dump, &entries[i])) {
+			dump->cursor = (u32)entries[i].id;
+			return -EFAULT;
+		}
+	}
+	cond_resched();
+	return min(nr, 0);
+}
+
+static int ioctl_dump(struct htw_ctx *ctx, void *argument)
+{
+	struct htwheel_dump *dump = argument;
+	int err;
+
+	dump->done = 0;
+	err = dump_check(dump);
+	if (err)
+		return err;
+	do {
+		err = dump_step(ctx, dump);
+		if (!err && dump->cursor && signal_pending(current))
+			err = -ERESTARTSYS;
+	} while (!err && dump->cursor && dump->done < dump->nr);
+	/* A restarted call would forget how many there were. */
+	return err == -ERESTARTSYS && dump->done ? -EINTR : err;
+}
+
+static int ioctl_mass(struct htw_ctx *ctx, void *argument)
+{
+	return htw_ctx_mass(ctx, argument);
+}
+
 static int ioctl_info(struct htw_ctx *ctx, void *argument)
 {
 	return htw_ctx_info(ctx, argument);
@@ -232,6 +300,8 @@ union argument {
 	struct htwheel_setup	setup;
 	struct htwheel_submit	submit;
 	struct htwheel_stats	stats;
+	struct htwheel_mass	mass;
+	struct htwheel_dump	dump;
 };
 
 /**
@@ -272,6 +342,18 @@ static const struct command commands[] = {
 		.size		= sizeof(struct htwheel_stats),
 		.min_size	= 400,
 		.out		= OUT_SUCCESS,
+	},
+	[_IOC_NR(HTWHEEL_IOC_MASS)] = {
+		.run		= ioctl_mass,
+		.size		= sizeof(struct htwheel_mass),
+		.min_size	= 48,
+		.out		= OUT_ALWAYS,
+	},
+	[_IOC_NR(HTWHEEL_IOC_DUMP)] = {
+		.run		= ioctl_dump,
+		.size		= sizeof(struct htwheel_dump),
+		.min_size	= 40,
+		.out		= OUT_ALWAYS,
 	},
 };
 

@@ -26,11 +26,22 @@ static unsigned int max_timers = 1U << 20;
 module_param(max_timers, uint, 0444);
 MODULE_PARM_DESC(max_timers, "Timers that one open file may hold, 1 to 2^30 (default 1048576)");
 
+static unsigned long long max_user_timers = 1U << 24;
+module_param(max_user_timers, ullong, 0444);
+MODULE_PARM_DESC(max_user_timers,
+		 "Timers that one user may hold in all, 1 to 2^32 (default 16777216)");
+
 static char *design = "wheel";
 module_param(design, charp, 0444);
 MODULE_PARM_DESC(design, "Queue design: wheel (default) or heap");
 
-static struct htw_engine *main_engine;
+static const struct htw_clock *const main_clocks[HTW_CLOCKS] = {
+	[HTWHEEL_CLOCK_MONOTONIC]	= &htw_clock_monotonic,
+	[HTWHEEL_CLOCK_BOOTTIME]	= &htw_clock_boottime,
+};
+
+/* One for each clock. */
+static struct htw_engine *main_engines[HTW_CLOCKS];
 
 static int main_check_parameters(void)
 {
@@ -43,6 +54,11 @@ static int main_check_parameters(void)
 		pr_err("max_timers=%u is not from 1 to %u\n", max_timers, HTW_MAX_TIMERS);
 		return -EINVAL;
 	}
+	if (!max_user_timers || max_user_timers > HTW_MAX_USER_TIMERS) {
+		pr_err("max_user_timers=%llu is not from 1 to %llu\n", max_user_timers,
+		       HTW_MAX_USER_TIMERS);
+		return -EINVAL;
+	}
 	if (!htw_design_find(design)) {
 		pr_err("there is no design \"%s\"\n", design);
 		return -EINVAL;
@@ -50,36 +66,62 @@ static int main_check_parameters(void)
 	return 0;
 }
 
-static int __init htw_init(void)
+/* Ends those that there are. */
+static void main_destroy_engines(void)
+{
+	unsigned int clock;
+
+	for (clock = HTW_CLOCKS; clock--;) {
+		if (main_engines[clock])
+			htw_engine_destroy(main_engines[clock]);
+		main_engines[clock] = NULL;
+	}
+}
+
+static int main_create_engines(void)
 {
 	struct htw_engine_config config = {
-		.clock		= &htw_clock_monotonic,
+		.design		= htw_design_find(design),
 		.ops		= &htw_timer_engine_ops,
+		.tick_shift	= tick_shift,
 		.budget_timers	= MAIN_BUDGET_TIMERS,
 		.budget_ns	= MAIN_BUDGET_NS,
 	};
+	struct htw_engine *engine;
+	unsigned int clock;
+
+	for (clock = 0; clock < HTW_CLOCKS; clock++) {
+		config.clock = main_clocks[clock];
+		engine = htw_engine_create(&config);
+		if (IS_ERR(engine)) {
+			main_destroy_engines();
+			return PTR_ERR(engine);
+		}
+		main_engines[clock] = engine;
+	}
+	return 0;
+}
+
+static int __init htw_init(void)
+{
 	int err = main_check_parameters();
 
 	if (err)
 		return err;
-	config.design = htw_design_find(design);
-	config.tick_shift = tick_shift;
-
+	htw_users_init(max_user_timers);
 	err = htw_hotplug_init();
 	if (err)
 		return err;
-	main_engine = htw_engine_create(&config);
-	if (IS_ERR(main_engine)) {
-		err = PTR_ERR(main_engine);
-		goto err_hotplug;
-	}
-	err = htw_chardev_register(main_engine, max_timers);
+	err = main_create_engines();
 	if (err)
-		goto err_engine;
+		goto err_hotplug;
+	err = htw_chardev_register(main_engines, max_timers);
+	if (err)
+		goto err_engines;
 	return 0;
 
-err_engine:
-	htw_engine_destroy(main_engine);
+err_engines:
+	main_destroy_engines();
 err_hotplug:
 	htw_hotplug_exit();
 	return err;
@@ -88,7 +130,7 @@ err_hotplug:
 static void __exit htw_exit(void)
 {
 	htw_chardev_unregister();
-	htw_engine_destroy(main_engine);
+	main_destroy_engines();
 	htw_hotplug_exit();
 	/* Contexts are freed by kfree_rcu(), which needs no code of ours; nothing to wait for. */
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The pool: timers come from chunks that the context keeps until it closes.
+ * The pool: timers come from chunks that the context keeps until it closes, or asks for a trim.
  *
  * So an arm below the highest count that the context has had never fails for memory (I10), costs no
  * allocation, and finds its cache line warm: the timer that was freed last is used first.
@@ -8,7 +8,8 @@
  * Names. A timer's name is generation << 32 | index. The index leads to the timer without a search;
  * the generation, which goes up each time the timer is freed, tells a stale name from a good one. A
  * timer whose generation would wrap is retired, so a name is never given twice (FAULTS B28, B59).
- * That costs 64 bytes for every 2^32 arms that went through one timer.
+ * That costs 64 bytes for every 2^32 arms that went through one timer. A chunk that is given back
+ * leaves the highest generation of its timers in the table, where the next one takes over.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -49,7 +50,12 @@ static struct htw_timer *pool_at(const struct htw_pool *pool, u32 index)
 {
 	u32 place = index & (HTW_CHUNK_PLACES - 1);
 
-	return &pool->chunks[index >> HTW_CHUNK_SHIFT]->timer[place - 1];
+	return &pool->table[index >> HTW_CHUNK_SHIFT].chunk->timer[place - 1];
+}
+
+static bool pool_is_live(const struct htw_timer *timer)
+{
+	return READ_ONCE(timer->state) != HTW_FREE;
 }
 
 /**
@@ -89,17 +95,64 @@ struct htw_timer *htw_pool_find(const struct htw_pool *pool, u64 id)
 {
 	u32 number = (u32)id >> HTW_CHUNK_SHIFT;
 	u32 place = id & (HTW_CHUNK_PLACES - 1);
+	struct htw_chunk *chunk;
 	struct htw_timer *timer;
 
-	if (!place || number >= pool->nr_chunks)
+	if (!place || number >= pool->nr_entries)
 		return NULL;
-	number = array_index_nospec(number, pool->nr_chunks);
-	timer = &pool->chunks[number]->timer[place - 1];
-	if (timer->generation != id >> 32 || READ_ONCE(timer->state) == HTW_FREE)
+	number = array_index_nospec(number, pool->nr_entries);
+	chunk = pool->table[number].chunk;
+	if (!chunk)
+		return NULL;
+	timer = &chunk->timer[place - 1];
+	if (timer->generation != id >> 32 || !pool_is_live(timer))
 		return NULL;
 	return timer;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_pool_find);
+
+/* The live timer at an index, or NULL. */
+static struct htw_timer *pool_live_at(const struct htw_pool *pool, u64 index)
+{
+	struct htw_timer *timer;
+
+	if (!(index & (HTW_CHUNK_PLACES - 1)) || !pool->table[index >> HTW_CHUNK_SHIFT].chunk)
+		return NULL;
+	timer = pool_at(pool, index);
+	return pool_is_live(timer) ? timer : NULL;
+}
+
+/**
+ * htw_pool_walk() - one step of a walk over the live timers, in the order of their indices
+ * @pool: the pool
+ * @cursor: where to begin, from anywhere; it is not trusted. Receives where to go on, 0 at the end
+ * @out: receives the timers
+ * @max: room in @out
+ *
+ * An index never changes while a timer lives. So whatever comes and goes between the steps, the
+ * walk meets each timer that lives from its begin to its end exactly once.
+ *
+ * Context: the owner's lock. Looks at HTW_POOL_WALK places at most.
+ * Return: how many timers; may be 0 before the end.
+ */
+unsigned int htw_pool_walk(const struct htw_pool *pool, u64 *cursor, struct htw_timer **out,
+			   unsigned int max)
+{
+	u64 end = (u64)pool->nr_entries << HTW_CHUNK_SHIFT;
+	u64 stop = min(end, *cursor < end ? *cursor + HTW_POOL_WALK : end);
+	struct htw_timer *timer;
+	unsigned int nr = 0;
+	u64 at;
+
+	for (at = *cursor; at < stop && nr < max; at++) {
+		timer = pool_live_at(pool, at);
+		if (timer)
+			out[nr++] = timer;
+	}
+	*cursor = at < end ? at : 0;
+	return nr;
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_pool_walk);
 
 static void pool_push_free(struct htw_pool *pool, struct htw_timer *timer)
 {
@@ -153,18 +206,39 @@ EXPORT_SYMBOL_IF_KUNIT(htw_pool_put);
 static int pool_grow_table(struct htw_pool *pool)
 {
 	u32 size = max(pool->table_size * 2, POOL_FIRST_TABLE);
-	struct htw_chunk **chunks;
+	struct htw_pool_entry *table;
 
-	if (pool->nr_chunks < pool->table_size)
+	if (pool->nr_entries < pool->table_size)
 		return 0;
-	chunks = kvmalloc_array(size, sizeof(*chunks), POOL_GFP);
-	if (!chunks)
+	table = kvmalloc_array(size, sizeof(*table), POOL_GFP);
+	if (!table)
 		return -ENOMEM;
-	if (pool->nr_chunks)
-		memcpy(chunks, pool->chunks, pool->nr_chunks * sizeof(*chunks));
-	kvfree(pool->chunks);
-	pool->chunks = chunks;
+	if (pool->nr_entries)
+		memcpy(table, pool->table, pool->nr_entries * sizeof(*table));
+	kvfree(pool->table);
+	pool->table = table;
 	pool->table_size = size;
+	return 0;
+}
+
+/* An entry without a chunk: the first that a trim has left, or a new one at the end. */
+static int pool_empty_entry(struct htw_pool *pool, u32 *number)
+{
+	int err;
+
+	if (pool->nr_chunks < pool->nr_entries) {
+		for (*number = 0; pool->table[*number].chunk; ++*number)
+			;
+		return 0;
+	}
+	*number = pool->nr_entries;
+	if (pool->nr_entries == HTW_POOL_MAX_CHUNKS)
+		return -ENOSPC;
+	err = pool_grow_table(pool);
+	if (err)
+		return err;
+	pool->table[*number] = (struct htw_pool_entry){ .generation = POOL_FIRST_GENERATION };
+	pool->nr_entries++;
 	return 0;
 }
 
@@ -177,29 +251,100 @@ static int pool_grow_table(struct htw_pool *pool)
  */
 int htw_pool_grow(struct htw_pool *pool)
 {
+	struct htw_pool_entry *entry;
 	struct htw_chunk *chunk;
-	u32 place;
+	u32 number, place;
 	int err;
 
-	if (pool->nr_chunks == HTW_POOL_MAX_CHUNKS)
-		return -ENOSPC;
-	err = pool_grow_table(pool);
+	err = pool_empty_entry(pool, &number);
 	if (err)
 		return err;
 	/* Zeroed: no timer starts with what another user of the page left. */
 	chunk = (void *)__get_free_pages(POOL_GFP | __GFP_ZERO, get_order(HTW_CHUNK_BYTES));
 	if (!chunk)
 		return -ENOMEM;
+	entry = &pool->table[number];
+	entry->chunk = chunk;
+	pool->nr_chunks++;
 	chunk->owner = pool->owner;
-	chunk->number = pool->nr_chunks;
-	pool->chunks[pool->nr_chunks++] = chunk;
+	chunk->number = number;
 	for (place = HTW_CHUNK_PLACES - 1; place--;) {
-		chunk->timer[place].generation = POOL_FIRST_GENERATION;
+		chunk->timer[place].generation = entry->generation;
 		pool_push_free(pool, &chunk->timer[place]);
 	}
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_pool_grow);
+
+static void pool_free_chunk(struct htw_chunk *chunk)
+{
+	free_pages((unsigned long)chunk, get_order(HTW_CHUNK_BYTES));
+}
+
+/*
+ * The highest generation among the timers of a chunk, none of which has been part of a name yet; 0
+ * if the chunk has to stay, because one of them is live, or retired (it has wrapped to 0).
+ */
+static u32 pool_spare_generation(const struct htw_chunk *chunk)
+{
+	const struct htw_timer *timer, *end = chunk->timer + HTW_CHUNK_PLACES - 1;
+	u32 generation = 0;
+
+	for (timer = chunk->timer; timer < end; timer++) {
+		if (pool_is_live(timer) || !timer->generation)
+			return 0;
+		generation = max(generation, timer->generation);
+	}
+	return generation;
+}
+
+/* Put the free timers of a chunk into the list of free ones. */
+static void pool_list_free(struct htw_pool *pool, struct htw_chunk *chunk)
+{
+	struct htw_timer *timer;
+	u32 place;
+
+	for (place = HTW_CHUNK_PLACES - 1; place--;) {
+		timer = &chunk->timer[place];
+		if (!pool_is_live(timer) && timer->generation)
+			pool_push_free(pool, timer);
+	}
+}
+
+/**
+ * htw_pool_trim() - give back the chunks that hold no live timer
+ * @pool: the pool
+ *
+ * Rebuilds the list of free timers, in the order of their indices, since those of a chunk lie
+ * anywhere in it. Takes time proportional to the pool.
+ *
+ * Context: task, the owner's lock (which must allow to sleep).
+ * Return: how many chunks.
+ */
+u32 htw_pool_trim(struct htw_pool *pool)
+{
+	u32 number, generation, before = pool->nr_chunks;
+	struct htw_pool_entry *entry;
+
+	pool->first_free = 0;
+	pool->free = 0;
+	for (number = pool->nr_entries; number--;) {
+		entry = &pool->table[number];
+		cond_resched();
+		if (!entry->chunk)
+			continue;
+		generation = pool_spare_generation(entry->chunk);
+		if (!generation) {
+			pool_list_free(pool, entry->chunk);
+			continue;
+		}
+		pool_free_chunk(entry->chunk);
+		*entry = (struct htw_pool_entry){ .generation = generation };
+		pool->nr_chunks--;
+	}
+	return before - pool->nr_chunks;
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_pool_trim);
 
 /**
  * htw_pool_bytes() - memory that the pool holds
@@ -211,7 +356,7 @@ EXPORT_SYMBOL_IF_KUNIT(htw_pool_grow);
 u64 htw_pool_bytes(const struct htw_pool *pool)
 {
 	return (u64)pool->nr_chunks * (PAGE_SIZE << get_order(HTW_CHUNK_BYTES)) +
-	       (u64)pool->table_size * sizeof(*pool->chunks);
+	       (u64)pool->table_size * sizeof(*pool->table);
 }
 
 /**
@@ -237,10 +382,11 @@ void htw_pool_destroy(struct htw_pool *pool)
 {
 	u32 i;
 
-	for (i = 0; i < pool->nr_chunks; i++) {
-		free_pages((unsigned long)pool->chunks[i], get_order(HTW_CHUNK_BYTES));
+	for (i = 0; i < pool->nr_entries; i++) {
+		if (pool->table[i].chunk)
+			pool_free_chunk(pool->table[i].chunk);
 		cond_resched();
 	}
-	kvfree(pool->chunks);
+	kvfree(pool->table);
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_pool_destroy);

@@ -14,6 +14,9 @@
 #define HTW_CHUNK_PLACES	(1U << HTW_CHUNK_SHIFT)
 #define HTW_CHUNK_BYTES		(HTW_CHUNK_PLACES * sizeof(struct htw_timer))
 
+/* Places that one step of a walk looks at: a chunk's. */
+#define HTW_POOL_WALK		HTW_CHUNK_PLACES
+
 /* Indices have 32 bits. */
 #define HTW_POOL_MAX_CHUNKS	(1U << (32 - HTW_CHUNK_SHIFT))
 
@@ -30,10 +33,21 @@ struct htw_chunk {
 };
 
 /**
+ * struct htw_pool_entry - an entry of the pool's table
+ * @chunk: the chunk; NULL if it was given back
+ * @generation: then: what the timers of the next chunk here begin with
+ */
+struct htw_pool_entry {
+	struct htw_chunk	*chunk;
+	u32			generation;
+};
+
+/**
  * struct htw_pool - timers, live and free. The owner serializes all calls
  * @owner: for htw_chunk.owner
- * @chunks: table of chunks
- * @nr_chunks: chunks in the table
+ * @table: chunks by their number
+ * @nr_entries: entries of the table in use, those without a chunk included
+ * @nr_chunks: chunks
  * @table_size: room in the table
  * @first_free: index of the first free timer, 0 if there is none; the others follow by node.index
  * @free: free timers
@@ -42,7 +56,8 @@ struct htw_chunk {
  */
 struct htw_pool {
 	void			*owner;
-	struct htw_chunk	**chunks;
+	struct htw_pool_entry	*table;
+	u32			nr_entries;
 	u32			nr_chunks;
 	u32			table_size;
 	u32			first_free;
@@ -58,6 +73,9 @@ u64 htw_pool_bytes(const struct htw_pool *pool);
 struct htw_timer *htw_pool_get(struct htw_pool *pool);
 void htw_pool_put(struct htw_pool *pool, struct htw_timer *timer);
 struct htw_timer *htw_pool_find(const struct htw_pool *pool, u64 id);
+unsigned int htw_pool_walk(const struct htw_pool *pool, u64 *cursor, struct htw_timer **out,
+			   unsigned int max);
+u32 htw_pool_trim(struct htw_pool *pool);
 u64 htw_pool_id(const struct htw_timer *timer);
 void *htw_pool_owner(const struct htw_timer *timer);
 

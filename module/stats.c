@@ -13,11 +13,17 @@ static void stats_read_timers(struct htw_timers *timers, struct htwheel_stats *s
 	stats->fired = timers->books.fired;
 	stats->cancelled = timers->books.cancelled;
 	stats->replaced = timers->books.replaced;
-	stats->pending = timers->pool.live;
+	stats->pending = htw_timers_pending(timers);
+	stats->idle = timers->idle;
+	stats->missed = timers->books.missed;
 	stats->peak = timers->pool.peak;
 	stats->pool_bytes = htw_pool_bytes(&timers->pool);
-	stats->expired = READ_ONCE(timers->nr_ready);
 	memcpy(stats->late, timers->late, sizeof(stats->late));
+
+	spin_lock_bh(&timers->ready.lock);
+	stats->expired = timers->ready.nr;
+	stats->alerts = timers->ready.alerts;
+	spin_unlock_bh(&timers->ready.lock);
 }
 
 static void stats_read_engine(struct htw_engine *engine, struct htwheel_stats *stats)
@@ -46,12 +52,16 @@ static void stats_read_engine(struct htw_engine *engine, struct htwheel_stats *s
  */
 int htw_stats_read(struct htw_ctx *ctx, struct htwheel_stats *stats)
 {
+	struct htw_engine *engine;
+
 	if (stats->flags)
 		return -EINVAL;
 	if (mutex_lock_interruptible(&ctx->lock))
 		return -ERESTARTSYS;
 	stats_read_timers(&ctx->timers, stats);
+	engine = ctx->timers.engine;
 	mutex_unlock(&ctx->lock);
-	stats_read_engine(ctx->timers.engine, stats);
+	stats_read_engine(engine, stats);
+	stats->user_timers = htw_user_timers(ctx->timers.user);
 	return 0;
 }

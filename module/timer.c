@@ -4,35 +4,41 @@
  *
  *	            arm                    pass, or deadline passed already
  *	 FREE ---------------> QUEUED ----------------------------------> EXPIRED
- *	  ^  ^                 |   ^                                      | |  |
- *	  |  +-----------------+   +--------------------------------------+ |  |
- *	  |        cancel                        re-arm                     |  |
- *	  +-----------------------------------------------------------------+  |
- *	  |                  cancel: the event is withdrawn                    |
+ *	  ^  ^                 |  ^  ^                                    | |  |
+ *	  |  +-----------------+  |  +------------------------------------+ |  |
+ *	  |        cancel         |    re-arm; deliver a periodic one       |  |
+ *	  |                       |                                         |  |
+ *	  |        cancel         | re-arm        deliver a kept one        |  |
+ *	  |<--------------------- IDLE <------------------------------------+  |
+ *	  |                                                                    |
  *	  +--------------------------------------------------------------------+
- *	                     deliver: the event has been read
+ *	            cancel: the event is withdrawn; deliver: it has been read
  *
  * What an operation answers, by the state that it finds:
  *
- *	        | QUEUED          | EXPIRED                        | FREE, or other generation
- *	cancel  | 0, removed      | RES_FIRED, event withdrawn     | -ENOENT
- *	re-arm  | 0, replaced     | RES_FIRED, event withdrawn     | -ENOENT
- *	query   | 0, time left    | RES_FIRED, 0                   | -ENOENT
+ *	        | QUEUED          | EXPIRED                        | IDLE        | FREE, or other
+ *	        |                 |                                |             | generation
+ *	cancel  | 0, removed      | RES_FIRED, event withdrawn     | 0, removed  | -ENOENT
+ *	re-arm  | 0, replaced     | RES_FIRED, event withdrawn     | 0, armed    | -ENOENT
+ *	query   | 0, time left    | RES_FIRED, 0                   | -ENOENT     | -ENOENT
  *
- * (kunit: htwheel_timer. selftests: cancel, rearm.)
+ * (kunit: htwheel_timer. selftests: cancel, rearm, keep, periodic.)
  *
  * The owner's lock serializes everything here but the arrow from QUEUED to EXPIRED, which a pass
- * takes under the base's lock, and the ready lock inside it. So after htw_group_queued() has
- * answered, the answer stands: "queued" because its base's lock is held, "expired" because only the
- * owner can change that.
+ * takes under the base's lock, and the ready list's lock inside it. So after htw_timer_is_queued()
+ * has answered, the answer stands: "queued" because its base's lock is held, the others because
+ * only the owner can change them.
+ *
+ * The books: an arm begins with arm, re-arm, and the next turn of a periodic timer, and ends with
+ * cancel, re-arm and deliver. An idle timer has no arm.
  */
 #include <linux/bitops.h>
 #include <linux/kernel.h>
-#include <linux/poll.h>
 #include <linux/sched.h>
 
 #include <kunit/visibility.h>
 
+#include "period.h"
 #include "timer.h"
 
 /* Bin 0 is for less than 2^LATE_SHIFT ns. */
@@ -43,29 +49,6 @@ static unsigned int late_bin(u64 late_ns)
 	return min_t(unsigned int, fls64(late_ns >> LATE_SHIFT), HTWHEEL_LATE_BINS - 1);
 }
 
-/* Append an expired timer to the ready list. */
-static void ready_push(struct htw_timers *timers, struct htw_timer *timer)
-{
-	lockdep_assert_held(&timers->ready_lock);
-	list_add_tail(&timer->node.link, &timers->ready);
-	WRITE_ONCE(timers->nr_ready, timers->nr_ready + 1);
-}
-
-static void ready_remove(struct htw_timers *timers, struct htw_timer *timer)
-{
-	lockdep_assert_held(&timers->ready_lock);
-	list_del(&timer->node.link);
-	WRITE_ONCE(timers->nr_ready, timers->nr_ready - 1);
-}
-
-/* Withdraw the event of an expired timer. */
-static void ready_withdraw(struct htw_timers *timers, struct htw_timer *timer)
-{
-	spin_lock_bh(&timers->ready_lock);
-	ready_remove(timers, timer);
-	spin_unlock_bh(&timers->ready_lock);
-}
-
 /*
  * A timer that could not be queued, since its deadline has passed, is ready at once. Its readers
  * are woken by htw_timers_flush(), since wake-ups do not belong under a base's lock.
@@ -74,119 +57,221 @@ static void timer_settle(struct htw_timers *timers, struct htw_timer *timer, boo
 {
 	if (queued)
 		return;
-	spin_lock_bh(&timers->ready_lock);
-	ready_push(timers, timer);
-	spin_unlock_bh(&timers->ready_lock);
+	spin_lock_bh(&timers->ready.lock);
+	htw_ready_push(&timers->ready, timer);
+	spin_unlock_bh(&timers->ready.lock);
 	timers->wake_owed = true;
+}
+
+/* Begin an arm of a timer that is in no queue and in no list. */
+static void timer_begin(struct htw_timers *timers, struct htw_group *group,
+			struct htw_timer *timer, u64 deadline_ns)
+{
+	timers->books.armed++;
+	timer_settle(timers, timer, htw_group_arm(group, timer, deadline_ns));
+}
+
+/* Its name is stale from now on. What the user was charged for it is given back by flush. */
+static void timer_free(struct htw_timers *timers, struct htw_timer *timer)
+{
+	htw_pool_put(&timers->pool, timer);
+	timers->credit++;
+}
+
+/*
+ * Of a batch, htw_timers_reserve() has taken credit for all arms at once, as far as there was some.
+ */
+static bool timer_has_credit(struct htw_timers *timers)
+{
+	if (!timers->credit)
+		timers->credit = htw_user_charge(timers->user, 1);
+	return timers->credit;
+}
+
+/* Longer slack than the field holds is legal to cut: the timer only has less of it. */
+static u32 timer_slack_ticks(const struct htw_timers *timers, u64 slack_ns)
+{
+	return min_t(u64, slack_ns >> timers->engine->config.tick_shift, U32_MAX);
+}
+
+static enum htwheel_policy timer_policy(const struct htw_timer *timer)
+{
+	return timer->traits & HTW_TRAIT_POLICY;
 }
 
 /**
  * htw_timer_arm() - make a timer
  * @timers: whose
  * @group: the group of operations that this belongs to
- * @deadline_ns: its deadline, at most KTIME_MAX
- * @user_data: for the event
+ * @spec: what it is to be
  * @id: receives the name
  *
  * Context: in a group, the owner's lock held. Does not allocate: call htw_timers_reserve() before
  * the group.
- * Return: 0, -ENOSPC at the limit, -ENOMEM if the pool has no free timer.
+ * Return: 0, -ENOSPC at the limit, -EDQUOT at the user's, -ENOMEM if the pool has no free timer.
  */
-int htw_timer_arm(struct htw_timers *timers, struct htw_group *group, u64 deadline_ns,
-		  u64 user_data, u64 *id)
+int htw_timer_arm(struct htw_timers *timers, struct htw_group *group,
+		  const struct htw_timer_spec *spec, u64 *id)
 {
 	struct htw_timer *timer;
 
 	if (timers->pool.live >= timers->max)
 		return -ENOSPC;
+	if (!timer_has_credit(timers))
+		return -EDQUOT;
 	timer = htw_pool_get(&timers->pool);
 	if (!timer)
 		return -ENOMEM;
-	timer->user_data = user_data;
-	timers->books.armed++;
+	timers->credit--;
+	timer->period_ns = spec->period_ns;
+	timer->user_data = spec->user_data;
+	timer->tag = spec->tag;
+	timer->slack_ticks = timer_slack_ticks(timers, spec->slack_ns);
+	timer->traits = spec->policy | (spec->keep ? HTW_TRAIT_KEEP : 0);
 	*id = htw_pool_id(timer);
-	timer_settle(timers, timer, htw_group_arm(group, timer, deadline_ns));
+	timer_begin(timers, group, timer, spec->deadline_ns);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_timer_arm);
 
 /**
- * htw_timer_rearm() - give a timer a new deadline
+ * htw_timer_is_queued() - is a live timer queued?
+ * @group: the group of operations that this belongs to
+ * @timer: the timer
+ *
+ * Context: in a group, the owner's lock held.
+ * Return: true if it is, until the group's next operation; false if it has expired or is idle.
+ */
+bool htw_timer_is_queued(struct htw_group *group, struct htw_timer *timer)
+{
+	/*
+	 * Nobody but the owner changes IDLE. EXPIRED has to be asked for under the base's lock all
+	 * the same: the pass that has just written it may not be through with the timer.
+	 */
+	return READ_ONCE(timer->state) != HTW_IDLE && htw_group_queued(group, timer);
+}
+
+/**
+ * htw_timer_move() - give a timer a new deadline
+ * @timers: whose
+ * @group: the group of operations that this belongs to
+ * @timer: a live timer
+ * @deadline_ns: its new deadline, at most KTIME_MAX
+ *
+ * Context: in a group, the owner's lock held.
+ * Return: 0; HTWHEEL_RES_FIRED if it had expired and its event has been withdrawn.
+ */
+int htw_timer_move(struct htw_timers *timers, struct htw_group *group, struct htw_timer *timer,
+		   u64 deadline_ns)
+{
+	if (htw_timer_is_queued(group, timer)) {
+		timers->books.armed++;
+		timers->books.replaced++;
+		timer_settle(timers, timer, htw_group_rearm(group, timer, deadline_ns));
+		return 0;
+	}
+	if (timer->state == HTW_IDLE) {
+		timers->idle--;
+		timer_begin(timers, group, timer, deadline_ns);
+		return 0;
+	}
+	htw_ready_withdraw(&timers->ready, timer);
+	timers->books.replaced++;
+	timer_begin(timers, group, timer, deadline_ns);
+	return HTWHEEL_RES_FIRED;
+}
+
+/**
+ * htw_timer_rearm() - give the timer of a name a new deadline
  * @timers: whose
  * @group: the group of operations that this belongs to
  * @id: its name
  * @deadline_ns: its new deadline, at most KTIME_MAX
  *
  * Context: in a group, the owner's lock held.
- * Return: 0; HTWHEEL_RES_FIRED if it had expired and its event has been withdrawn; -ENOENT.
+ * Return: as htw_timer_move(); -ENOENT.
  */
 int htw_timer_rearm(struct htw_timers *timers, struct htw_group *group, u64 id, u64 deadline_ns)
 {
 	struct htw_timer *timer = htw_pool_find(&timers->pool, id);
 
-	if (!timer)
-		return -ENOENT;
-	timers->books.armed++;
-	timers->books.replaced++;
-	if (htw_group_queued(group, timer)) {
-		timer_settle(timers, timer, htw_group_rearm(group, timer, deadline_ns));
-		return 0;
-	}
-	ready_withdraw(timers, timer);
-	timer_settle(timers, timer, htw_group_arm(group, timer, deadline_ns));
-	return HTWHEEL_RES_FIRED;
+	return timer ? htw_timer_move(timers, group, timer, deadline_ns) : -ENOENT;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_timer_rearm);
 
-/*
- * Of a queued timer only: the group's time may lie before that of the pass which has just let
- * another one expire, and what has expired has nothing left.
+/**
+ * htw_timer_left_ns() - the time that a queued timer has left
+ * @timer: a queued timer. (Of another one this would be wrong: the group's time may lie before that
+ *	of the pass which has just let it expire, and what has expired has nothing left.)
+ * @group: the group whose time is the present
+ *
+ * Context: in a group, the base's lock held.
+ * Return: the time left, 0 if the deadline has passed.
  */
-static u64 timer_left_ns(const struct htw_timer *timer, const struct htw_group *group)
+u64 htw_timer_left_ns(const struct htw_timer *timer, const struct htw_group *group)
 {
 	return timer->deadline_ns > group->now_ns ? timer->deadline_ns - group->now_ns : 0;
 }
 
 /**
- * htw_timer_cancel() - remove a timer
+ * htw_timer_remove() - end a timer
+ * @timers: whose
+ * @group: the group of operations that this belongs to
+ * @timer: a live timer
+ * @left_ns: receives the time that was left
+ *
+ * Context: in a group, the owner's lock held.
+ * Return: 0; HTWHEEL_RES_FIRED if it had expired and its event has been withdrawn.
+ */
+int htw_timer_remove(struct htw_timers *timers, struct htw_group *group, struct htw_timer *timer,
+		     u64 *left_ns)
+{
+	int result = 0;
+
+	*left_ns = 0;
+	if (htw_timer_is_queued(group, timer)) {
+		*left_ns = htw_timer_left_ns(timer, group);
+		htw_group_disarm(group, timer);
+		timers->books.cancelled++;
+	} else if (timer->state == HTW_IDLE) {
+		timers->idle--;
+	} else {
+		htw_ready_withdraw(&timers->ready, timer);
+		timers->books.cancelled++;
+		result = HTWHEEL_RES_FIRED;
+	}
+	timer_free(timers, timer);
+	return result;
+}
+
+/**
+ * htw_timer_cancel() - end the timer of a name
  * @timers: whose
  * @group: the group of operations that this belongs to
  * @id: its name
  * @left_ns: receives the time that was left
  *
  * Context: in a group, the owner's lock held.
- * Return: 0; HTWHEEL_RES_FIRED if it had expired and its event has been withdrawn; -ENOENT.
+ * Return: as htw_timer_remove(); -ENOENT.
  */
 int htw_timer_cancel(struct htw_timers *timers, struct htw_group *group, u64 id, u64 *left_ns)
 {
 	struct htw_timer *timer = htw_pool_find(&timers->pool, id);
-	int result = 0;
 
-	if (!timer)
-		return -ENOENT;
-	if (htw_group_queued(group, timer)) {
-		*left_ns = timer_left_ns(timer, group);
-		htw_group_disarm(group, timer);
-	} else {
-		*left_ns = 0;
-		ready_withdraw(timers, timer);
-		result = HTWHEEL_RES_FIRED;
-	}
-	timers->books.cancelled++;
-	htw_pool_put(&timers->pool, timer);
-	return result;
+	return timer ? htw_timer_remove(timers, group, timer, left_ns) : -ENOENT;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_timer_cancel);
 
 /**
- * htw_timer_query() - the time that a timer has left
+ * htw_timer_query() - the time that the timer of a name has left
  * @timers: whose
  * @group: the group of operations that this belongs to
  * @id: its name
  * @left_ns: receives the time left, 0 if the deadline has passed
  *
  * Context: in a group, the owner's lock held.
- * Return: 0; HTWHEEL_RES_FIRED if it has expired and its event waits; -ENOENT.
+ * Return: 0; HTWHEEL_RES_FIRED if it has expired and its event waits; -ENOENT, also if it is idle:
+ * it has no deadline to ask about (FAULTS B25).
  */
 int htw_timer_query(struct htw_timers *timers, struct htw_group *group, u64 id, u64 *left_ns)
 {
@@ -194,10 +279,12 @@ int htw_timer_query(struct htw_timers *timers, struct htw_group *group, u64 id, 
 
 	if (!timer)
 		return -ENOENT;
-	if (htw_group_queued(group, timer)) {
-		*left_ns = timer_left_ns(timer, group);
+	if (htw_timer_is_queued(group, timer)) {
+		*left_ns = htw_timer_left_ns(timer, group);
 		return 0;
 	}
+	if (timer->state == HTW_IDLE)
+		return -ENOENT;
 	*left_ns = 0;
 	return HTWHEEL_RES_FIRED;
 }
@@ -235,26 +322,29 @@ static void timer_expire(struct htw_pass *pass, struct list_head *due)
 		owner = node_timers(node);
 		if (owner != timers) {
 			if (timers)
-				spin_unlock(&timers->ready_lock);
+				spin_unlock(&timers->ready.lock);
 			timers = owner;
 			pass_will_wake(pass, timers);
-			spin_lock(&timers->ready_lock);
+			spin_lock(&timers->ready.lock);
 		}
 		list_del(&node->link);
 		timer = container_of(node, struct htw_timer, node);
 		htw_timer_expired(timer, pass->now_ns);
-		ready_push(timers, timer);
+		htw_ready_push(&timers->ready, timer);
 	}
 	if (timers)
-		spin_unlock(&timers->ready_lock);
+		spin_unlock(&timers->ready.lock);
 }
 
 static void timer_wake_all(struct htw_pass *pass)
 {
+	struct htw_timers *timers;
 	unsigned int i;
 
-	for (i = 0; i < pass->nr_wake; i++)
-		htw_timers_wake(pass->wake[i]);
+	for (i = 0; i < pass->nr_wake; i++) {
+		timers = pass->wake[i];
+		htw_ready_wake(&timers->ready);
+	}
 }
 
 const struct htw_engine_ops htw_timer_engine_ops = {
@@ -263,173 +353,118 @@ const struct htw_engine_ops htw_timer_engine_ops = {
 };
 EXPORT_SYMBOL_IF_KUNIT(htw_timer_engine_ops);
 
-/**
- * htw_timers_wake() - wake who waits, if there is something to read
- * @timers: whose
- *
- * Context: any but hard interrupts, no lock of a base held. @timers may have been destroyed, but
- * its memory must still be there: within an RCU read section, or by the owner.
- */
-void htw_timers_wake(struct htw_timers *timers)
+static struct htw_turn timer_turn(const struct htw_timer *timer, u64 now_ns)
 {
-	/*
-	 * Readers look at nr_ready after they have queued themselves, under the wait queue's lock;
-	 * wake_up takes that lock after nr_ready was raised. So one of the two sees the other. A
-	 * nr_ready that has fallen to 0 again means that somebody has read already.
-	 */
-	if (READ_ONCE(timers->nr_ready))
-		wake_up_interruptible_poll(&timers->wait, EPOLLIN | EPOLLRDNORM);
+	return htw_period_turn(timer_policy(timer), timer->deadline_ns, timer->period_ns, now_ns);
 }
 
 /**
- * htw_timers_flush() - wake who waits, if a group has made something ready
- * @timers: whose
+ * htw_timer_event() - the event of an expired timer
+ * @timer: the timer
+ * @now_ns: the moment of the delivery, read after the timer was found in the ready list
+ * @event: to be filled in
  *
- * Only then: an edge-triggered poller would take each wake-up for news.
- *
- * Context: task, the owner's lock held, after the group.
+ * Context: task, the owner's lock held.
  */
-void htw_timers_flush(struct htw_timers *timers)
+void htw_timer_event(const struct htw_timer *timer, u64 now_ns, struct htwheel_event *event)
 {
-	if (!timers->wake_owed)
+	bool stays = timer->period_ns || timer->traits & HTW_TRAIT_KEEP;
+
+	*event = (struct htwheel_event){
+		.id		= htw_pool_id(timer),
+		.user_data	= timer->user_data,
+		.deadline_ns	= timer->deadline_ns,
+		.fired_ns	= timer->fired_ns,
+		.count		= timer->period_ns ? timer_turn(timer, now_ns).count : 1,
+		.tag		= timer->tag,
+		.flags		= stays ? HTWHEEL_EVENT_LIVE : 0,
+	};
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_timer_event);
+
+/* What becomes of a timer that is not periodic when its event has been read. */
+static void timer_finish(struct htw_timers *timers, struct htw_timer *timer)
+{
+	if (!(timer->traits & HTW_TRAIT_KEEP)) {
+		timer_free(timers, timer);
 		return;
-	timers->wake_owed = false;
-	htw_timers_wake(timers);
-}
-EXPORT_SYMBOL_IF_KUNIT(htw_timers_flush);
-
-/**
- * htw_timer_peek() - the first events that wait, left where they are
- * @timers: whose
- * @out: receives the timers
- * @max: room in @out
- *
- * Nobody but the owner takes timers out of the ready list, so they stay until the owner does
- * something.
- *
- * Context: task, the owner's lock held.
- * Return: how many.
- */
-unsigned int htw_timer_peek(struct htw_timers *timers, struct htw_timer **out, unsigned int max)
-{
-	struct htw_node *node;
-	unsigned int nr = 0;
-
-	spin_lock_bh(&timers->ready_lock);
-	list_for_each_entry(node, &timers->ready, link) {
-		if (nr == max)
-			break;
-		out[nr++] = container_of(node, struct htw_timer, node);
 	}
-	spin_unlock_bh(&timers->ready_lock);
-	return nr;
+	WRITE_ONCE(timer->state, HTW_IDLE);
+	timers->idle++;
 }
-EXPORT_SYMBOL_IF_KUNIT(htw_timer_peek);
 
-/**
- * htw_timer_deliver() - the events of these timers have been read: they are over
- * @timers: whose
- * @done: from htw_timer_peek()
- * @nr: how many
- *
- * Context: task, the owner's lock held.
- */
-void htw_timer_deliver(struct htw_timers *timers, struct htw_timer **done, unsigned int nr)
+/* Arm the periodic ones among @done again. */
+static void timers_next_turn(struct htw_timers *timers, struct htw_timer **done, unsigned int nr,
+			     u64 now_ns)
 {
+	struct htw_group group;
+	struct htw_turn turn;
 	unsigned int i;
 
-	spin_lock_bh(&timers->ready_lock);
-	for (i = 0; i < nr; i++)
-		ready_remove(timers, done[i]);
-	spin_unlock_bh(&timers->ready_lock);
+	htw_group_begin(&group, timers->engine);
+	/* The moment of the events: a period that has ended since is the next one's to count. */
+	group.now_ns = now_ns;
+	for (i = 0; i < nr; i++) {
+		/* The others are free or idle by now; nobody has touched the field since. */
+		if (!done[i]->period_ns)
+			continue;
+		turn = timer_turn(done[i], now_ns);
+		timers->books.missed += turn.count - 1;
+		timer_begin(timers, &group, done[i], turn.next_ns);
+	}
+	htw_group_end(&group);
+}
+
+/**
+ * htw_timer_deliver() - the events of these timers have been read
+ * @timers: whose
+ * @done: from htw_ready_peek()
+ * @nr: how many
+ * @now_ns: as given to htw_timer_event()
+ *
+ * Only now is a periodic timer armed again. So one that nobody reads costs nothing, however short
+ * its period (FAULTS B70; the rule is timerfd's).
+ *
+ * Context: task, the owner's lock held. Must be followed by htw_timers_flush().
+ */
+void htw_timer_deliver(struct htw_timers *timers, struct htw_timer **done, unsigned int nr,
+		       u64 now_ns)
+{
+	unsigned int i, periodic = 0;
+
+	htw_ready_take(&timers->ready, done, nr);
 	for (i = 0; i < nr; i++) {
 		timers->late[late_bin(done[i]->fired_ns - done[i]->deadline_ns)]++;
-		htw_pool_put(&timers->pool, done[i]);
+		if (done[i]->period_ns)
+			periodic++;
+		else
+			timer_finish(timers, done[i]);
 	}
 	timers->books.fired += nr;
+	if (periodic)
+		timers_next_turn(timers, done, nr, now_ns);
+	htw_ready_rest(&timers->ready);
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_timer_deliver);
 
 /**
- * htw_timers_reserve() - see to it that the next arms find free timers
+ * htw_timers_flush() - what is left to do after operations, when no lock of a base is held
  * @timers: whose
- * @nr: how many arms; those beyond the limit are not provided for
  *
- * Context: task, the owner's lock held; may sleep. Memory is charged to the caller.
- * Return: 0, or -ENOMEM, and then some of the arms will fail with that.
- */
-int htw_timers_reserve(struct htw_timers *timers, u64 nr)
-{
-	struct htw_pool *pool = &timers->pool;
-	int err;
-
-	nr = min(nr, timers->max - min(pool->live, timers->max));
-	while (pool->free < nr) {
-		err = htw_engine_reserve(timers->engine, HTW_CHUNK_PLACES - 1);
-		if (err)
-			return err;
-		err = htw_pool_grow(pool);
-		if (err) {
-			htw_engine_unreserve(timers->engine, HTW_CHUNK_PLACES - 1);
-			return err;
-		}
-	}
-	return 0;
-}
-EXPORT_SYMBOL_IF_KUNIT(htw_timers_reserve);
-
-/**
- * htw_timers_init() - make an empty set of timers
- * @timers: to be filled in
- * @engine: where they will be queued; must outlive them
- * @max: how many there may be at once
+ * Gives back the credit that was not used, and wakes who waits if something was made ready: only
+ * then, since an edge-triggered poller would take each wake-up for news.
  *
- * Context: any.
+ * Context: task, the owner's lock held.
  */
-void htw_timers_init(struct htw_timers *timers, struct htw_engine *engine, u64 max)
+void htw_timers_flush(struct htw_timers *timers)
 {
-	*timers = (struct htw_timers){ .engine = engine, .max = max };
-	htw_pool_init(&timers->pool, timers);
-	spin_lock_init(&timers->ready_lock);
-	INIT_LIST_HEAD(&timers->ready);
-	init_waitqueue_head(&timers->wait);
+	if (timers->credit)
+		htw_user_uncharge(timers->user, timers->credit);
+	timers->credit = 0;
+	if (!timers->wake_owed)
+		return;
+	timers->wake_owed = false;
+	htw_ready_wake(&timers->ready);
 }
-EXPORT_SYMBOL_IF_KUNIT(htw_timers_init);
+EXPORT_SYMBOL_IF_KUNIT(htw_timers_flush);
 
-/* Take some timers of a chunk, those that are queued, out of their queues. */
-static void timers_disarm(struct htw_timers *timers, struct htw_timer *timer, unsigned int nr)
-{
-	struct htw_group group;
-
-	htw_group_begin(&group, timers->engine);
-	for (; nr--; timer++) {
-		if (READ_ONCE(timer->state) != HTW_FREE && htw_group_queued(&group, timer))
-			htw_group_disarm(&group, timer);
-	}
-	htw_group_end(&group);
-	cond_resched();
-}
-
-/**
- * htw_timers_destroy() - end all timers and free their memory
- * @timers: the set. The struct itself has to stay until an RCU grace period has passed: a pass may
- *	be about to wake those who waited for it
- *
- * Context: task, nobody else uses @timers; may sleep.
- */
-void htw_timers_destroy(struct htw_timers *timers)
-{
-	const unsigned int all = HTW_CHUNK_PLACES - 1;
-	struct htw_pool *pool = &timers->pool;
-	unsigned int place;
-	u32 i;
-
-	for (i = 0; i < pool->nr_chunks; i++) {
-		for (place = 0; place < all; place += HTW_CHUNK_OPS)
-			timers_disarm(timers, &pool->chunks[i]->timer[place],
-				      min(HTW_CHUNK_OPS, all - place));
-	}
-	htw_engine_unreserve(timers->engine, (u64)pool->nr_chunks * all);
-	htw_pool_destroy(pool);
-}
-EXPORT_SYMBOL_IF_KUNIT(htw_timers_destroy);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "commands.h"
 #include "device.h"
@@ -73,6 +74,29 @@ static void print_end(const struct printer *printer)
 		puts("}");
 }
 
+/* For people, the names of the features; for scripts, the number. */
+static void print_features(struct printer *printer, uint64_t features)
+{
+	static const char *const names[] = {
+		"periodic", "keep", "slack", "tag", "boottime", "manual", "mass", "dump", "wake",
+		"timens",
+	};
+	char text[128] = "";
+	unsigned int i;
+
+	print_number(printer, "features", features);
+	if (printer->json)
+		return;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!(features >> i & 1))
+			continue;
+		if (text[0])
+			strcat(text, " ");
+		strcat(text, names[i]);
+	}
+	print_text(printer, "", text);
+}
+
 int command_info(int argc, char **argv)
 {
 	bool json = parse_json(argc, argv, "Prints what the module is and can do.");
@@ -82,7 +106,7 @@ int command_info(int argc, char **argv)
 	device_info(device_open(), &info);
 	print_begin(&printer, json);
 	print_number(&printer, "abi", info.abi);
-	print_number(&printer, "features", info.features);
+	print_features(&printer, info.features);
 	print_number(&printer, "clock", info.clock);
 	print_text(&printer, "design", info.design);
 	print_number(&printer, "levels", info.levels);
@@ -91,6 +115,7 @@ int command_info(int argc, char **argv)
 	print_number(&printer, "cpus", info.cpus);
 	print_number(&printer, "max_timers", info.max_timers);
 	print_number(&printer, "max_timers_ceiling", info.max_timers_ceiling);
+	print_number(&printer, "max_user_timers", info.max_user_timers);
 	print_number(&printer, "max_batch", info.max_batch);
 	print_number(&printer, "max_stride", info.max_stride);
 	print_end(&printer);
@@ -114,6 +139,7 @@ int command_stats(int argc, char **argv)
 	print_number(&printer, "budget_stops", stats.budget_stops);
 	print_number(&printer, "backlog_cpus", stats.backlog_cpus);
 	print_number(&printer, "backlog_ns", stats.backlog_ns);
+	print_number(&printer, "user_timers", stats.user_timers);
 	print_end(&printer);
 	return 0;
 }

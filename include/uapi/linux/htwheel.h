@@ -14,13 +14,43 @@
  *   EOPNOTSUPP. HTWHEEL_IOC_INFO lists the features.
  * - Times are nanoseconds in a __u64 with the top bit clear (EINVAL otherwise). A time of
  *   HTWHEEL_NEVER_NS, relative or absolute, never comes.
- * - The clock is that of the initial time namespace, for absolute deadlines as well as in events.
+ * - Points in time are on the context's clock as the caller's time namespace shows it, at each
+ *   call: absolute deadlines that go in, deadlines and moments that come out. A point before the
+ *   clock began counts as its beginning. (Without HTWHEEL_FEAT_TIMENS: as the initial time
+ *   namespace shows it.)
  * - Pointers are __u64; 32-bit and 64-bit callers share one layout.
+ * - A command that works in steps (SUBMIT, MASS, DUMP) says how far it came, also when it fails: a
+ *   signal or a bad address ends it between two steps, and nothing is done twice or half.
  *
  * Errors: ENOTTY unknown command; EINVAL bad value or unknown bit; E2BIG unknown trailing data;
- * EOPNOTSUPP known but absent; ENOENT no such timer; ENOSPC the context's limit; EBUSY set up twice
- * or after the first arm; EFAULT bad address; EAGAIN nothing to read now; EINTR interrupted;
- * ENOMEM.
+ * EOPNOTSUPP known but absent; ENOENT no such timer; ENOSPC the context's limit; EDQUOT the user's
+ * limit; EBUSY set up twice or after the first arm; EFAULT bad address; EAGAIN nothing to read now;
+ * EINTR interrupted; ENOMEM no memory, or none left to the memory cgroup.
+ *
+ * The life of a timer. ARM makes it. It is *armed* until its deadline, then *fired*: its event
+ * waits to be read. Reading the event ends the timer and its name, unless it is periodic (then it
+ * is armed again, for its next deadline) or was armed with HTWHEEL_KEEP (then it is *idle*: it has
+ * no deadline, and REARM gives it one). CANCEL ends it at any time.
+ *
+ * What an operation answers, by the state that it finds (FIRED is HTWHEEL_RES_FIRED):
+ *
+ *	        | armed           | fired, unread              | idle     | id is stale
+ *	CANCEL  | 0, removed      | FIRED, event withdrawn,    | 0,       | ENOENT
+ *	        |                 | removed                    | removed  |
+ *	REARM   | 0, replaced     | FIRED, event withdrawn,    | 0, armed | ENOENT
+ *	        |                 | armed again                |          |
+ *	QUERY   | 0, time left    | FIRED, 0                   | ENOENT   | ENOENT
+ *
+ * There is no moment between these: after "removed" no event of the timer can be read, and an event
+ * that was read cannot be cancelled any more. Exactly one of several threads that cancel one timer
+ * is told that it has. A name is never used twice in one context, and a stale one touches nothing.
+ *
+ * When a file is readable. poll(2), epoll, io_uring and a blocking read(2) all go by one rule: the
+ * file is readable if, and only if, read(2) would return an event. Without a wake-up policy (struct
+ * htwheel_setup) that is as soon as an event waits. With one, the file becomes readable when the
+ * number of waiting events reaches wake_events, or when one has waited for wake_usecs; it then
+ * stays so until no event is left. Until it becomes readable, read(2) returns nothing (EAGAIN, or
+ * it blocks), though CANCEL and REARM already say that such a timer has fired.
  *
  * Ioctl type 0xD7 is not registered in the kernel's list of ioctl numbers.
  */
@@ -38,6 +68,8 @@
 #define HTWHEEL_IOC_SETUP	_IO(HTWHEEL_IOC_TYPE, 0x01)
 #define HTWHEEL_IOC_SUBMIT	_IO(HTWHEEL_IOC_TYPE, 0x02)
 #define HTWHEEL_IOC_STATS	_IO(HTWHEEL_IOC_TYPE, 0x03)
+#define HTWHEEL_IOC_MASS	_IO(HTWHEEL_IOC_TYPE, 0x04)
+#define HTWHEEL_IOC_DUMP	_IO(HTWHEEL_IOC_TYPE, 0x05)
 
 /* A deadline, or a delay, that never comes: 292 years. */
 #define HTWHEEL_NEVER_NS	0x7fffffffffffffffULL
@@ -45,7 +77,8 @@
 /**
  * enum htwheel_clock - the clock that a context's times are measured on
  * @HTWHEEL_CLOCK_MONOTONIC: CLOCK_MONOTONIC; stands still in suspend
- * @HTWHEEL_CLOCK_BOOTTIME: CLOCK_BOOTTIME; needs HTWHEEL_FEAT_BOOTTIME
+ * @HTWHEEL_CLOCK_BOOTTIME: CLOCK_BOOTTIME; goes on in suspend, and what fell due meanwhile fires
+ *	at resume; needs HTWHEEL_FEAT_BOOTTIME
  * @HTWHEEL_CLOCK_MANUAL: moved by the program alone; needs HTWHEEL_FEAT_MANUAL
  */
 enum htwheel_clock {
@@ -62,6 +95,13 @@ enum htwheel_clock {
  * @HTWHEEL_FEAT_TAG: htwheel_op.tag
  * @HTWHEEL_FEAT_BOOTTIME: HTWHEEL_CLOCK_BOOTTIME
  * @HTWHEEL_FEAT_MANUAL: HTWHEEL_CLOCK_MANUAL
+ * @HTWHEEL_FEAT_MASS: HTWHEEL_IOC_MASS
+ * @HTWHEEL_FEAT_DUMP: HTWHEEL_IOC_DUMP
+ * @HTWHEEL_FEAT_WAKE: the wake-up policy of HTWHEEL_IOC_SETUP
+ * @HTWHEEL_FEAT_TIMENS: times are those of the caller's time namespace
+ *
+ * A program that needs a feature asks for its bit, not for a version. Bits that it does not know
+ * are no concern of its: a feature changes nothing for who does not use it.
  */
 enum htwheel_feature {
 	HTWHEEL_FEAT_PERIODIC	= 1 << 0,
@@ -70,6 +110,10 @@ enum htwheel_feature {
 	HTWHEEL_FEAT_TAG	= 1 << 3,
 	HTWHEEL_FEAT_BOOTTIME	= 1 << 4,
 	HTWHEEL_FEAT_MANUAL	= 1 << 5,
+	HTWHEEL_FEAT_MASS	= 1 << 6,
+	HTWHEEL_FEAT_DUMP	= 1 << 7,
+	HTWHEEL_FEAT_WAKE	= 1 << 8,
+	HTWHEEL_FEAT_TIMENS	= 1 << 9,
 };
 
 /**
@@ -79,17 +123,21 @@ enum htwheel_feature {
  * @abi: out: HTWHEEL_ABI of the module
  * @clock: out: this context's clock, enum htwheel_clock
  * @features: out: the features that the module has, enum htwheel_feature
- * @tick_ns: out: length of a tick, a power of two; an event comes at most one tick, and the time
- *	that the CPU was late itself, after its deadline
+ * @tick_ns: out: length of a tick, a power of two; an event comes at most one tick, its slack, and
+ *	the time that the CPU was late itself, after its deadline
  * @max_timers: out: timers that this context may hold at once (its limit)
  * @max_timers_ceiling: out: the largest limit that HTWHEEL_IOC_SETUP grants
- * @max_batch: out: largest htwheel_submit.nr
- * @max_stride: out: largest htwheel_submit.stride
+ * @max_batch: out: largest htwheel_submit.nr and htwheel_dump.nr
+ * @max_stride: out: largest htwheel_submit.stride and htwheel_dump.stride
  * @cpus: out: CPUs that carry a share of the engine (a base) at this moment
  * @levels: out: levels of the wheel, 0 if the design has none
  * @slots: out: slots of each level, 0 if the design has none
  * @reserved: in and out: 0
  * @design: out: name of the queue design, NUL-terminated
+ * @max_user_timers: out: timers that the user who opened this file may hold at once, in all the
+ *	files that the user opened
+ * @wake_events: out: the wake-up policy, as given to HTWHEEL_IOC_SETUP
+ * @wake_usecs: out: the same
  *
  * May be called at any time, by anyone who could open the device.
  */
@@ -109,6 +157,9 @@ struct htwheel_info {
 	__u32	slots;
 	__u32	reserved;
 	char	design[16];
+	__u64	max_user_timers;
+	__u32	wake_events;
+	__u32	wake_usecs;
 };
 
 /**
@@ -119,9 +170,16 @@ struct htwheel_info {
  * @reserved: in: 0
  * @max_timers: in: timers that the context may hold at once, 1 to htwheel_info.max_timers_ceiling;
  *	0 leaves the default
+ * @wake_events: in: the file becomes readable when so many events wait; 0: their number does not
+ *	matter
+ * @wake_usecs: in: the file becomes readable when an event has waited for so many microseconds
  *
  * At most once, and before the first arm (EBUSY). A program that is content with the defaults need
  * not call it. A call that fails changes nothing and may be repeated.
+ *
+ * @wake_events and @wake_usecs are the wake-up policy: whichever comes first. Both 0, or
+ * @wake_events 1, is the default: readable at once. @wake_events above 1 with @wake_usecs 0 is
+ * refused (EINVAL), because the last events could then wait for ever.
  */
 struct htwheel_setup {
 	__u32	size;
@@ -129,23 +187,19 @@ struct htwheel_setup {
 	__u32	clock;
 	__u32	reserved;
 	__u64	max_timers;
+	__u32	wake_events;
+	__u32	wake_usecs;
 };
 
 /**
  * enum htwheel_opcode - what an operation does
  * @HTWHEEL_OP_ARM: make a timer; id receives its name
- * @HTWHEEL_OP_REARM: give the timer named by id a new deadline; if its event was still unread, it
- *	is withdrawn, and the result is HTWHEEL_RES_FIRED
- * @HTWHEEL_OP_CANCEL: remove the timer named by id; afterwards no event of it can be read. If its
- *	event was still unread, it is withdrawn, and the result is HTWHEEL_RES_FIRED. time_ns
- *	receives the time that was left
- * @HTWHEEL_OP_QUERY: time_ns receives the time left; 0, with the result HTWHEEL_RES_FIRED, if the
- *	event waits to be read
+ * @HTWHEEL_OP_REARM: give the timer named by id a new deadline; all else stays as it was armed. Of
+ *	a periodic timer, the deadlines that follow are counted from the new one
+ * @HTWHEEL_OP_CANCEL: remove the timer named by id; time_ns receives the time that was left
+ * @HTWHEEL_OP_QUERY: time_ns receives the time left
  *
- * 0 is no opcode, so that a forgotten one is refused.
- *
- * REARM, CANCEL and QUERY of a timer whose event has been read, of a cancelled timer, or of a name
- * that was never given answer -ENOENT and touch nothing: a name is never used twice in one context.
+ * 0 is no opcode, so that a forgotten one is refused. What they answer is in the table above.
  */
 enum htwheel_opcode {
 	HTWHEEL_OP_ARM		= 1,
@@ -157,35 +211,74 @@ enum htwheel_opcode {
 /* htwheel_op.flags */
 /* ARM, REARM: time_ns is a point on the context's clock; one in the past fires at once. */
 #define HTWHEEL_ABSOLUTE	(1U << 0)
-/* ARM: fire every period_ns; needs HTWHEEL_FEAT_PERIODIC. */
+/* ARM: fire every period_ns, for the first time at time_ns; needs HTWHEEL_FEAT_PERIODIC. */
 #define HTWHEEL_PERIODIC	(1U << 1)
-/* ARM: the id stays valid after the event was read; needs HTWHEEL_FEAT_KEEP. */
+/*
+ * ARM: the name stays valid after the event was read, and REARM arms the timer again; needs
+ * HTWHEEL_FEAT_KEEP. A periodic timer's name stays valid in any case.
+ */
 #define HTWHEEL_KEEP		(1U << 2)
 
 /* htwheel_op.result: done, and the timer had fired, its event unread. */
 #define HTWHEEL_RES_FIRED	1
 
 /**
+ * enum htwheel_policy - what becomes of the periods that ended before a periodic timer's event was
+ * read
+ * @HTWHEEL_POLICY_COUNT: one event, whose count says how many periods it stands for
+ * @HTWHEEL_POLICY_SKIP: one event with a count of 1; the others are left out
+ * @HTWHEEL_POLICY_BURST: an event for each, one after the other
+ * @HTWHEEL_POLICY_DELAY: one event with a count of 1; the next deadline is a period after the event
+ *	was read
+ *
+ * A periodic timer is armed again when its event is read, so one that nobody reads costs nothing,
+ * however short its period. Its next deadline is its last one plus a whole number of periods, by
+ * division: it does not drift (but for DELAY, whose purpose that is). With a period of 10, a first
+ * deadline of 10 and a reader who comes at 105:
+ *
+ *	COUNT	1 event, deadline 10, count 10			next deadline 110
+ *	SKIP	1 event, deadline 10, count 1			next deadline 110
+ *	BURST	10 events, deadlines 10, 20, ... 100, count 1	next deadline 110
+ *	DELAY	1 event, deadline 10, count 1			next deadline 115
+ *
+ * Periods are nanoseconds throughout. One shorter than a tick is counted exactly, though it cannot
+ * fire more often than once a tick.
+ */
+enum htwheel_policy {
+	HTWHEEL_POLICY_COUNT	= 0,
+	HTWHEEL_POLICY_SKIP	= 1,
+	HTWHEEL_POLICY_BURST	= 2,
+	HTWHEEL_POLICY_DELAY	= 3,
+};
+
+/**
  * struct htwheel_op - one operation, 64 bytes
  * @opcode: in: enum htwheel_opcode
- * @policy: in: what to do about missed periods; 0 without HTWHEEL_FEAT_PERIODIC
- * @flags: in: HTWHEEL_ABSOLUTE and so on, for ARM and REARM; 0 for CANCEL and QUERY
+ * @policy: in: ARM with HTWHEEL_PERIODIC: enum htwheel_policy; otherwise 0
+ * @flags: in: ARM: HTWHEEL_ABSOLUTE, HTWHEEL_PERIODIC, HTWHEEL_KEEP; REARM: HTWHEEL_ABSOLUTE;
+ *	otherwise 0
  * @result: out: 0, HTWHEEL_RES_FIRED, or a negative errno
- * @tag: in: ARM: group of the timer; 0 without HTWHEEL_FEAT_TAG
+ * @tag: in: ARM: group of the timer, for HTWHEEL_IOC_MASS; comes back in the event. Otherwise 0
  * @id: ARM: out: name of the timer, never 0 (0 if the arm failed). The others: in: the timer. A
  *	name is generation << 32 | index and means nothing in another context
  * @time_ns: ARM, REARM: in: delay from now or, with HTWHEEL_ABSOLUTE, deadline, 0 to
  *	HTWHEEL_NEVER_NS; a delay that passes the end of the clock is HTWHEEL_NEVER_NS. CANCEL,
  *	QUERY: out: time left, 0 if the deadline has passed
- * @period_ns: in: 0 without HTWHEEL_FEAT_PERIODIC
- * @slack_ns: in: 0 without HTWHEEL_FEAT_SLACK
+ * @period_ns: in: ARM with HTWHEEL_PERIODIC: 1 to HTWHEEL_NEVER_NS; otherwise 0. A next deadline
+ *	that passes the end of the clock is HTWHEEL_NEVER_NS
+ * @slack_ns: in: ARM: the timer may fire as much later than at its deadline, 0 to HTWHEEL_NEVER_NS,
+ *	so that neighbours share a wake-up; otherwise 0. The module uses whole ticks of it, and at
+ *	most 2^32 - 1 of them. It stays with the timer through REARM and through all periods. A
+ *	deadline that has passed when it is armed fires at once all the same
  * @user_data: ARM: in: comes back in the event. The others do not look at it; REARM keeps the
  *	timer's
  * @reserved: in: 0
  *
- * Result errors: EINVAL unknown opcode or flag, reserved field not zero, time with the top bit set;
- * E2BIG bytes behind the known part not zero; EOPNOTSUPP feature absent; ENOENT no such timer;
- * ENOSPC limit reached; ENOMEM (ARM only, and only while the context's pool grows).
+ * Result errors: EINVAL unknown opcode or flag, reserved field not zero, a field or flag that is
+ * not for this opcode, time with the top bit set, period of 0, unknown policy; E2BIG bytes behind
+ * the known part not zero; EOPNOTSUPP feature absent; ENOENT no such timer; ENOSPC the context's
+ * limit reached; EDQUOT the user's limit reached; ENOMEM (ARM only, and only while the context's
+ * pool grows).
  */
 struct htwheel_op {
 	__u16	opcode;
@@ -231,17 +324,156 @@ struct htwheel_submit {
 };
 
 /**
- * struct htwheel_event - one expiration, 48 bytes; read(2) returns whole ones, as many as fit
- * @id: name of the timer; no longer valid
- * @user_data: as given with ARM
- * @deadline_ns: when the timer was due, on the context's clock
- * @fired_ns: when it fired, on the same clock; never before @deadline_ns
- * @count: number of expirations that this event stands for, 1
- * @tag: as given with ARM
- * @flags: 0
+ * enum htwheel_mass_opcode - what to do with many timers at once
+ * @HTWHEEL_MASS_CANCEL: cancel them, as HTWHEEL_OP_CANCEL does
+ * @HTWHEEL_MASS_SHIFT: move the deadlines of those that are armed by shift_ns; one that gets before
+ *	the present fires at once. A deadline of HTWHEEL_NEVER_NS stays
+ * @HTWHEEL_MASS_SCALE: multiply the time left to those that are armed by numerator / denominator,
+ *	rounded down to a nanosecond. A deadline of HTWHEEL_NEVER_NS stays
+ * @HTWHEEL_MASS_TRIM: give back memory that timers have left, in one step. Names stay good, or
+ *	stale, as they were
  *
- * read(2) fails with EINVAL if the buffer is shorter than one event, EAGAIN if there is none and
- * the file is non-blocking, EFAULT if the buffer cannot be written; no event is lost then.
+ * SHIFT and SCALE leave alone what has fired or is idle. Each deadline that they change is, in the
+ * books, a new arm that replaced one.
+ */
+enum htwheel_mass_opcode {
+	HTWHEEL_MASS_CANCEL	= 1,
+	HTWHEEL_MASS_SHIFT	= 2,
+	HTWHEEL_MASS_SCALE	= 3,
+	HTWHEEL_MASS_TRIM	= 4,
+};
+
+/* htwheel_mass.flags: only timers whose tag is htwheel_mass.tag. Not for TRIM. */
+#define HTWHEEL_MASS_TAG	(1U << 0)
+
+/**
+ * struct htwheel_mass - argument of HTWHEEL_IOC_MASS: one operation on all timers of the context
+ * @size: in: sizeof(struct htwheel_mass)
+ * @flags: in: 0 or HTWHEEL_MASS_TAG
+ * @opcode: in: enum htwheel_mass_opcode
+ * @tag: in: with HTWHEEL_MASS_TAG: the tag; otherwise 0
+ * @shift_ns: in: SHIFT: -HTWHEEL_NEVER_NS to HTWHEEL_NEVER_NS, later if positive; otherwise 0
+ * @numerator: in: SCALE: any; otherwise 0
+ * @denominator: in: SCALE: at least 1; otherwise 0
+ * @cursor: in: 0 to begin, or what an interrupted call left here. out: 0 when all timers have been
+ *	visited, otherwise where to go on
+ * @done: out: timers that this call cancelled, shifted or scaled; TRIM: bytes given back
+ *
+ * Works in short steps, so other threads can use the context meanwhile. A timer that is live from
+ * the first call to the last is visited exactly once; one that is armed meanwhile may be visited or
+ * not. The time is proportional to the largest number of timers that the context has had.
+ *
+ * EINTR if a signal came before all was done: @cursor and @done are right, and the same struct can
+ * be submitted again to go on. (A call that is interrupted before its first step is restarted if
+ * the handler was installed with SA_RESTART.)
+ */
+struct htwheel_mass {
+	__u32	size;
+	__u32	flags;
+	__u32	opcode;
+	__u32	tag;
+	__s64	shift_ns;
+	__u32	numerator;
+	__u32	denominator;
+	__u64	cursor;
+	__u64	done;
+};
+
+/**
+ * enum htwheel_state - where a timer is in its life
+ * @HTWHEEL_STATE_ARMED: waits for its deadline
+ * @HTWHEEL_STATE_FIRED: its event waits to be read
+ * @HTWHEEL_STATE_IDLE: kept, its event was read
+ */
+enum htwheel_state {
+	HTWHEEL_STATE_ARMED	= 1,
+	HTWHEEL_STATE_FIRED	= 2,
+	HTWHEEL_STATE_IDLE	= 3,
+};
+
+/**
+ * struct htwheel_dump_entry - one live timer
+ * @id: its name
+ * @user_data: as given with ARM
+ * @deadline_ns: its deadline; of an idle timer, the last it had
+ * @left_ns: time left, 0 if it is not armed or the deadline has passed
+ * @period_ns: its period, 0 if it is not periodic
+ * @slack_ns: its slack, as far as the module uses it
+ * @tag: as given with ARM
+ * @flags: HTWHEEL_PERIODIC, HTWHEEL_KEEP
+ * @state: enum htwheel_state
+ * @policy: enum htwheel_policy
+ * @cpu: armed: the CPU whose queue it is in; otherwise 0
+ * @level: armed: the level of the wheel where it belongs now, or the depth in a heap; otherwise 0
+ * @slot: armed: the slot of that level, or the index in the heap; otherwise 0
+ */
+struct htwheel_dump_entry {
+	__u64	id;
+	__u64	user_data;
+	__u64	deadline_ns;
+	__u64	left_ns;
+	__u64	period_ns;
+	__u64	slack_ns;
+	__u32	tag;
+	__u32	flags;
+	__u16	state;
+	__u16	policy;
+	__u32	cpu;
+	__u32	level;
+	__u32	slot;
+};
+
+/**
+ * struct htwheel_dump - argument of HTWHEEL_IOC_DUMP: list the timers of the context
+ * @size: in: sizeof(struct htwheel_dump)
+ * @flags: in: 0
+ * @entries: in: address of an array to be filled in
+ * @nr: in: entries in the array, 1 to htwheel_info.max_batch
+ * @stride: in: bytes from one entry to the next, a multiple of 8, sizeof(struct
+ *	htwheel_dump_entry) to htwheel_info.max_stride; bytes that the module does not know are set
+ *	to zero
+ * @cursor: in: 0 to begin, or what the call before left here. out: 0 when all timers have been
+ *	listed, otherwise where to go on
+ * @done: out: entries that were filled in
+ * @reserved: in: 0
+ *
+ * Any number of timers can be listed with an array of any size: repeat the call, cursor and all,
+ * until @cursor is 0. A timer that is live from the first call to the last is listed exactly once;
+ * one that comes or goes meanwhile may be listed or not. What is said of a timer belongs to one
+ * moment; different timers have different moments.
+ *
+ * EFAULT if an entry cannot be written, EINTR if a signal came; @cursor and @done are right, and
+ * the call can be repeated.
+ */
+struct htwheel_dump {
+	__u32	size;
+	__u32	flags;
+	__u64	entries;
+	__u32	nr;
+	__u32	stride;
+	__u64	cursor;
+	__u32	done;
+	__u32	reserved;
+};
+
+/* htwheel_event.flags: the name stays valid: the timer is periodic, or was armed with KEEP. */
+#define HTWHEEL_EVENT_LIVE	(1U << 0)
+
+/**
+ * struct htwheel_event - one expiration, 48 bytes; read(2) returns whole ones, as many as fit
+ * @id: name of the timer; no longer valid, unless HTWHEEL_EVENT_LIVE is set
+ * @user_data: as given with ARM
+ * @deadline_ns: when the timer was due, on the context's clock; with a count above 1, when it was
+ *	due for the first time
+ * @fired_ns: when it fired, on the same clock; never before @deadline_ns
+ * @count: number of expirations that this event stands for: 1, or, for a periodic timer with
+ *	HTWHEEL_POLICY_COUNT, the deadlines that have passed by the time of the read
+ * @tag: as given with ARM
+ * @flags: 0 or HTWHEEL_EVENT_LIVE
+ *
+ * read(2) fails with EINVAL if the buffer is shorter than one event, EAGAIN if the file is not
+ * readable (see the top) and non-blocking, EFAULT if the buffer cannot be written, EINTR if a
+ * signal came before there was an event; no event is lost then.
  */
 struct htwheel_event {
 	__u64	id;
@@ -260,15 +492,16 @@ struct htwheel_event {
  * struct htwheel_stats - argument of HTWHEEL_IOC_STATS
  * @size: in: sizeof(struct htwheel_stats)
  * @flags: in: 0
- * @armed: out: arms so far, re-arms included
+ * @armed: out: arms so far, re-arms and the further turns of periodic timers included
  * @fired: out: events read
  * @cancelled: out: timers cancelled
  * @replaced: out: arms that a re-arm replaced
- * @pending: out: live timers, those with an unread event included.
+ * @pending: out: timers that are armed or have an unread event.
  *	armed = fired + cancelled + replaced + pending, at any moment
  * @expired: out: those of @pending whose event waits to be read
- * @peak: out: largest @pending so far
- * @pool_bytes: out: memory of the context's timers; grows with @peak, released on close
+ * @peak: out: most timers at once so far, idle ones included
+ * @pool_bytes: out: memory of the context's timers; grows with @peak, released on close and by
+ *	HTWHEEL_MASS_TRIM
  * @passes: out: passes of the engine, all CPUs together, since the module was loaded
  * @wakeups: out: passes that were begun by the hrtimer, without those that finish a backlog
  * @reprogrammed: out: times that an hrtimer was started or stopped
@@ -281,9 +514,17 @@ struct htwheel_event {
  * @late: out: of the events read: @late[0] counts those that fired less than 1024 ns after their
  *	deadline, @late[i] those that fired from 2^(9+i) to less than 2^(10+i) ns after it, and the
  *	last one all above. The sum is @fired
+ * @idle: out: timers that are kept without a deadline. They count towards the limits, and are no
+ *	part of @pending
+ * @missed: out: expirations beyond the first that the events read stood for, that is, the sum of
+ *	their counts less @fired
+ * @alerts: out: times that the file became readable
+ * @user_timers: out: timers that the user who opened this file holds, in all the files that the
+ *	user opened
  *
- * The first eight fields and @late are the context's own and belong to one moment. The others are
- * the engine's, which contexts share; each CPU's are read at a moment of its own.
+ * The fields up to @pool_bytes, @late, @idle, @missed and @alerts are the context's own and belong
+ * to one moment. @user_timers has a moment of its own. The others are the engine's, which contexts
+ * with the same clock share; each CPU's are read at a moment of its own.
  */
 struct htwheel_stats {
 	__u32	size;
@@ -306,6 +547,10 @@ struct htwheel_stats {
 	__u64	backlog_ns;
 	__u64	queued;
 	__u64	late[HTWHEEL_LATE_BINS];
+	__u64	idle;
+	__u64	missed;
+	__u64	alerts;
+	__u64	user_timers;
 };
 
 #endif /* _UAPI_LINUX_HTWHEEL_H */

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The set of an owner's timers: its making, the room in it, its end. What happens to one timer is
+ * in timer.c.
+ */
+#include <linux/minmax.h>
+#include <linux/sched.h>
+
+#include <kunit/visibility.h>
+
+#include "timer.h"
+
+/* Timers of a chunk. */
+#define TIMERS_OF_CHUNK	(HTW_CHUNK_PLACES - 1)
+
+/**
+ * htw_timers_reserve() - see to it that the next arms find credit and free timers
+ * @timers: whose
+ * @nr: how many arms; those beyond the limits are not provided for
+ *
+ * Context: task, the owner's lock held; may sleep. Memory is charged to the caller. Must be
+ * followed by htw_timers_flush().
+ * Return: 0, or -ENOMEM, and then some of the arms will fail with that.
+ */
+int htw_timers_reserve(struct htw_timers *timers, u64 nr)
+{
+	struct htw_pool *pool = &timers->pool;
+	int err;
+
+	nr = min(nr, timers->max - min(pool->live, timers->max));
+	if (!nr)
+		return 0;
+	timers->credit += htw_user_charge(timers->user, nr);
+	nr = min(nr, timers->credit);
+	while (pool->free < nr) {
+		err = htw_engine_reserve(timers->engine, TIMERS_OF_CHUNK);
+		if (err)
+			return err;
+		err = htw_pool_grow(pool);
+		if (err) {
+			htw_engine_unreserve(timers->engine, TIMERS_OF_CHUNK);
+			return err;
+		}
+	}
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_timers_reserve);
+
+/**
+ * htw_timers_trim() - give back memory that holds no timer
+ * @timers: whose
+ *
+ * Context: task, the owner's lock held; may sleep.
+ * Return: how many bytes.
+ */
+u64 htw_timers_trim(struct htw_timers *timers)
+{
+	u64 before = htw_pool_bytes(&timers->pool);
+	u64 chunks = htw_pool_trim(&timers->pool);
+
+	htw_engine_unreserve(timers->engine, chunks * TIMERS_OF_CHUNK);
+	return before - htw_pool_bytes(&timers->pool);
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_timers_trim);
+
+/**
+ * htw_timers_init() - make an empty set of timers
+ * @timers: to be filled in
+ * @engine: where they will be queued; must outlive them
+ * @user: who is charged for them; must outlive them
+ * @max: how many there may be at once
+ *
+ * Context: any.
+ */
+void htw_timers_init(struct htw_timers *timers, struct htw_engine *engine, struct htw_user *user,
+		     u64 max)
+{
+	*timers = (struct htw_timers){ .engine = engine, .user = user, .max = max };
+	htw_pool_init(&timers->pool, timers);
+	htw_ready_init(&timers->ready, engine->config.clock);
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_timers_init);
+
+/**
+ * htw_timers_setup() - choose engine and wake-up policy
+ * @timers: a set in which nothing was ever armed. It may have memory: of an arm that failed
+ * @engine: where they will be queued; must outlive them
+ * @policy: when their reader is told
+ *
+ * Context: task, the owner's lock held; may sleep.
+ * Return: 0, or -ENOMEM and nothing is changed.
+ */
+int htw_timers_setup(struct htw_timers *timers, struct htw_engine *engine,
+		     struct htw_wake_policy policy)
+{
+	u64 nr = (u64)timers->pool.nr_chunks * TIMERS_OF_CHUNK;
+	int err = htw_engine_reserve(engine, nr);
+
+	if (err)
+		return err;
+	htw_engine_unreserve(timers->engine, nr);
+	timers->engine = engine;
+	htw_ready_setup(&timers->ready, engine->config.clock, policy);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_timers_setup);
+
+/* End the timers of one step of a walk: out of their queues, and out of the user's account. */
+static void timers_disarm(struct htw_timers *timers, struct htw_timer **live, unsigned int nr)
+{
+	struct htw_group group;
+	unsigned int i;
+
+	htw_group_begin(&group, timers->engine);
+	for (i = 0; i < nr; i++) {
+		if (htw_timer_is_queued(&group, live[i]))
+			htw_group_disarm(&group, live[i]);
+	}
+	htw_group_end(&group);
+	cond_resched();
+}
+
+/**
+ * htw_timers_destroy() - end all timers and free their memory
+ * @timers: the set. The struct itself has to stay until an RCU grace period has passed: a pass may
+ *	be about to wake those who waited for it
+ *
+ * Context: task, nobody else uses @timers; may sleep.
+ */
+void htw_timers_destroy(struct htw_timers *timers)
+{
+	struct htw_timer *live[HTW_CHUNK_OPS];
+	struct htw_pool *pool = &timers->pool;
+	unsigned int nr;
+	u64 cursor = 0;
+
+	do {
+		nr = htw_pool_walk(pool, &cursor, live, HTW_CHUNK_OPS);
+		timers_disarm(timers, live, nr);
+	} while (cursor);
+	/* No pass knows any of them now, so nothing starts the alarm again. */
+	htw_ready_destroy(&timers->ready);
+	htw_user_uncharge(timers->user, pool->live + timers->credit);
+	htw_engine_unreserve(timers->engine, (u64)pool->nr_chunks * TIMERS_OF_CHUNK);
+	htw_pool_destroy(pool);
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_timers_destroy);

@@ -16,7 +16,7 @@ tools: ## htwheelctl
 	@scripts/install-packages build
 	@$(MAKE) --no-print-directory -C tools
 
-demo: ## a million timers in a real kernel (KERNEL=6.1|6.12|uml); the main job
+demo: ## a million timers in a real kernel (KERNEL=6.1|6.12|7.3|uml); the main job
 	@scripts/install-packages build qemu $(if $(filter uml%,$(KERNEL)),uml)
 	@scripts/demo $(KERNEL)
 
@@ -26,7 +26,7 @@ check: ## all tests; QUICK=1: only what takes under a minute (KUnit, userspace)
 kunit: ## the KUnit suites in a user-mode kernel (KERNEL=uml|uml-debug)
 	@scripts/check --part kunit-$(if $(filter uml%,$(KERNEL)),$(KERNEL),uml)
 
-selftests: ## the tests of the device (KERNEL=6.1|6.12|uml|uml-debug)
+selftests: ## the tests of the device (KERNEL=6.1|6.12|7.3|uml|uml-debug)
 	@scripts/check --part selftests-$(KERNEL)
 
 lint: ## checkpatch, sparse, W=1, shellcheck, codespell, kernel-doc; silent if all is well

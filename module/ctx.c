@@ -131,7 +131,7 @@ static int ctx_setup_locked(struct htw_ctx *ctx, const struct htwheel_setup *set
 {
 	struct htw_wake_policy policy = {
 		.events		= setup->wake_events,
-		.delay_ns	= setup->wake_usecs * NSEC_PER_USEC,
+		.delay_ns	= (u64)setup->wake_usecs * NSEC_PER_USEC,
 	};
 	int err;
 

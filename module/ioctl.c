@@ -201,8 +201,12 @@ static int ioctl_submit(struct htw_ctx *ctx, void *argument)
 	if (submit->nr <= IOCTL_STACK_OPS)
 		return submit_parts(ctx, submit, few, IOCTL_STACK_OPS);
 
-	buffer = kmalloc_array(HTW_CHUNK_OPS, sizeof(*buffer), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	/* Who is at his limit of memory must still be able to cancel (I10). */
+	/*
+	 * Who is at the limit of memory must still be able to cancel, and not be killed for trying:
+	 * that is what makes room (I10).
+	 */
+	buffer = kmalloc_array(HTW_CHUNK_OPS, sizeof(*buffer),
+			       GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 	if (!buffer)
 		return submit_parts(ctx, submit, few, IOCTL_STACK_OPS);
 	err = submit_parts(ctx, submit, buffer, HTW_CHUNK_OPS);

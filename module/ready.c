@@ -50,18 +50,22 @@ static struct htw_timer *ready_oldest(struct htw_ready *ready)
 static enum hrtimer_restart ready_alarm(struct hrtimer *alarm)
 {
 	struct htw_ready *ready = container_of(alarm, struct htw_ready, alarm);
+	bool raised = false;
 	u64 due_ns;
 
 	spin_lock(&ready->lock);
 	if (ready->nr && !ready->readable) {
 		due_ns = ready_oldest(ready)->fired_ns + ready->policy.delay_ns;
-		if (due_ns <= ready->clock->now_ns())
+		raised = due_ns <= ready->clock->now_ns();
+		if (raised)
 			ready_raise(ready);
 		else
 			ready_start_alarm(ready, due_ns);
 	}
 	spin_unlock(&ready->lock);
-	htw_ready_wake(ready);
+	/* Only then: an edge-triggered poller would take each wake-up for news. */
+	if (raised)
+		htw_ready_wake(ready);
 	/* It has been started again where that is needed. */
 	return HRTIMER_NORESTART;
 }

@@ -37,6 +37,9 @@
 #define HEAP_SHIFT		10
 #define HEAP_SEGMENTS		17
 
+/* Charged to the caller; fails rather than have somebody killed for it. */
+#define HEAP_GFP		(GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL)
+
 /**
  * struct heap_entry - an element of the array
  * @tick: the node's tick
@@ -239,7 +242,7 @@ static int heap_reserve(struct htw_queue *queue, u64 nr)
 		;
 	for (i = had; i < want; i++) {
 		heap->segment[i] = kvmalloc_array(1UL << i << HEAP_SHIFT, sizeof(struct heap_entry),
-						  GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+						  HEAP_GFP);
 		if (!heap->segment[i])
 			goto err_free;
 	}

@@ -438,9 +438,9 @@ struct htwheel_dump_entry {
  * @reserved: in: 0
  *
  * Any number of timers can be listed with an array of any size: repeat the call, cursor and all,
- * until @cursor is 0. A timer that is live from the first call to the last is listed exactly once;
- * one that comes or goes meanwhile may be listed or not. What is said of a timer belongs to one
- * moment; different timers have different moments.
+ * until @cursor is 0; the last one may list nothing. A timer that is live from the first call to
+ * the last is listed exactly once; one that comes or goes meanwhile may be listed or not. What is
+ * said of a timer belongs to one moment; different timers have different moments.
  *
  * EFAULT if an entry cannot be written, EINTR if a signal came; @cursor and @done are right, and
  * the call can be repeated.

@@ -16,6 +16,7 @@
 #define GFP_KERNEL		0U
 #define GFP_KERNEL_ACCOUNT	0U
 #define __GFP_NOWARN		0U
+#define __GFP_RETRY_MAYFAIL	0U
 #define NUMA_NO_NODE		(-1)
 
 /* The call that fails, counted from 1; 0 for none. */

@@ -16,6 +16,10 @@ tools: ## htwheelctl
 	@scripts/install-packages build
 	@$(MAKE) --no-print-directory -C tools
 
+examples: ## the programs in examples/, into build/examples/
+	@scripts/install-packages build
+	@$(MAKE) --no-print-directory -C examples
+
 demo: ## a million timers in a real kernel (KERNEL=6.1|6.12|7.3|uml); the main job
 	@scripts/install-packages build qemu $(if $(filter uml%,$(KERNEL)),uml)
 	@scripts/demo $(KERNEL)
@@ -32,7 +36,7 @@ selftests: ## the tests of the device (KERNEL=6.1|6.12|7.3|uml|uml-debug)
 lint: ## checkpatch, sparse, W=1, shellcheck, codespell, kernel-doc; silent if all is well
 	@scripts/lint
 
-install: module tools ## module, tool and header into the system (DESTDIR, INSTALL_MOD_PATH); loads nothing
+install: module tools ## module, tool, header and page into the system (DESTDIR, INSTALL_MOD_PATH); loads nothing
 	@scripts/install-host $(abspath $(KDIR))
 
 uninstall: ## take out what install put in
@@ -50,4 +54,4 @@ help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 .DEFAULT_GOAL := module
-.PHONY: module tools demo check kunit selftests lint install uninstall dkms clean help
+.PHONY: module tools examples demo check kunit selftests lint install uninstall dkms clean help

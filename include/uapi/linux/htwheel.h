@@ -8,7 +8,8 @@
  *   can grow: a shorter struct than the first version's is refused (EINVAL), a longer one than the
  *   module knows is accepted as long as the bytes that the module does not know are zero (E2BIG
  *   otherwise, and always beyond a page). Of a struct that the module fills in, the bytes that it
- *   does not know are set to zero.
+ *   does not know are set to zero. So it is with the elements of arrays, whose size is the stride;
+ *   their first versions have 64 bytes (an operation) and 72 (an entry of a dump).
  * - Unknown flags, unknown opcodes and reserved fields that are not zero are refused (EINVAL).
  * - A field or a flag of a feature that this header names and this module lacks is refused with
  *   EOPNOTSUPP. HTWHEEL_IOC_INFO lists the features.
@@ -42,8 +43,11 @@
  *	QUERY   | 0, time left    | FIRED, 0                   | ENOENT   | ENOENT
  *
  * There is no moment between these: after "removed" no event of the timer can be read, and an event
- * that was read cannot be cancelled any more. Exactly one of several threads that cancel one timer
- * is told that it has. A name is never used twice in one context, and a stale one touches nothing.
+ * that was read cannot be cancelled any more. (It may still lie in another thread's array: memory
+ * that user_data points to is free for other use only when no thread holds events that it has read
+ * and not yet looked at.) Exactly one of several threads that cancel one timer is told that it has.
+ * A name is never used twice in one context, and a stale one touches nothing. Each operation is
+ * atomic; a batch of them is not.
  *
  * When a file is readable. poll(2), epoll, io_uring and a blocking read(2) all go by one rule: the
  * file is readable if, and only if, read(2) would return an event. Without a wake-up policy (struct
@@ -134,8 +138,8 @@ enum htwheel_feature {
  * @slots: out: slots of each level, 0 if the design has none
  * @reserved: in and out: 0
  * @design: out: name of the queue design, NUL-terminated
- * @max_user_timers: out: timers that the user who opened this file may hold at once, in all the
- *	files that the user opened
+ * @max_user_timers: out: timers that the user who opened this file (the real user id) may hold at
+ *	once, in all the files that the user opened
  * @wake_events: out: the wake-up policy, as given to HTWHEEL_IOC_SETUP
  * @wake_usecs: out: the same
  *
@@ -174,8 +178,8 @@ struct htwheel_info {
  *	matter
  * @wake_usecs: in: the file becomes readable when an event has waited for so many microseconds
  *
- * At most once, and before the first arm (EBUSY). A program that is content with the defaults need
- * not call it. A call that fails changes nothing and may be repeated.
+ * At most once, and before the first arm (EBUSY); ENOMEM is possible. A program that is content
+ * with the defaults need not call it. A call that fails changes nothing and may be repeated.
  *
  * @wake_events and @wake_usecs are the wake-up policy: whichever comes first. Both 0, or
  * @wake_events 1, is the default: readable at once. @wake_events above 1 with @wake_usecs 0 is
@@ -263,7 +267,8 @@ enum htwheel_policy {
  *	name is generation << 32 | index and means nothing in another context
  * @time_ns: ARM, REARM: in: delay from now or, with HTWHEEL_ABSOLUTE, deadline, 0 to
  *	HTWHEEL_NEVER_NS; a delay that passes the end of the clock is HTWHEEL_NEVER_NS. CANCEL,
- *	QUERY: out: time left, 0 if the deadline has passed
+ *	QUERY: out: time left, 0 if the deadline has passed; of a deadline of HTWHEEL_NEVER_NS, the
+ *	time until that point
  * @period_ns: in: ARM with HTWHEEL_PERIODIC: 1 to HTWHEEL_NEVER_NS; otherwise 0. A next deadline
  *	that passes the end of the clock is HTWHEEL_NEVER_NS
  * @slack_ns: in: ARM: the timer may fire as much later than at its deadline, 0 to HTWHEEL_NEVER_NS,
@@ -273,6 +278,8 @@ enum htwheel_policy {
  * @user_data: ARM: in: comes back in the event. The others do not look at it; REARM keeps the
  *	timer's
  * @reserved: in: 0
+ *
+ * If @result is negative, nothing was done, and of the other outputs only @id of ARM has a meaning.
  *
  * Result errors: EINVAL unknown opcode or flag, reserved field not zero, a field or flag that is
  * not for this opcode, time with the top bit set, period of 0, unknown policy; E2BIG bytes behind
@@ -308,10 +315,10 @@ struct htwheel_op {
  *
  * An operation that fails does not stop the rest. The call itself fails with EFAULT if the array
  * cannot be read or written at some place, and with EINTR if a signal came before all was done.
- * Even then @done is right (0 if the call was refused): the first @done operations have taken
- * effect, the others have not and may be submitted again. (A call that a signal interrupts before
- * it has done anything is restarted if the handler was installed with SA_RESTART.) Each operation
- * is read once.
+ * Even then @done is right (0 if the call was refused for another reason than its @size): the first
+ * @done operations have taken effect, the others have not and may be submitted again. (A call that
+ * a signal interrupts before it has done anything is restarted if the handler was installed with
+ * SA_RESTART.) Each operation is read once.
  */
 struct htwheel_submit {
 	__u32	size;
@@ -333,8 +340,9 @@ struct htwheel_submit {
  * @HTWHEEL_MASS_TRIM: give back memory that timers have left, in one step. Names stay good, or
  *	stale, as they were
  *
- * SHIFT and SCALE leave alone what has fired or is idle. Each deadline that they change is, in the
- * books, a new arm that replaced one.
+ * SHIFT and SCALE leave alone what has fired or is idle. A deadline that passes the end of the
+ * clock becomes HTWHEEL_NEVER_NS. Each deadline that they change is, in the books, a new arm that
+ * replaced one.
  */
 enum htwheel_mass_opcode {
 	HTWHEEL_MASS_CANCEL	= 1,
@@ -355,8 +363,8 @@ enum htwheel_mass_opcode {
  * @shift_ns: in: SHIFT: -HTWHEEL_NEVER_NS to HTWHEEL_NEVER_NS, later if positive; otherwise 0
  * @numerator: in: SCALE: any; otherwise 0
  * @denominator: in: SCALE: at least 1; otherwise 0
- * @cursor: in: 0 to begin, or what an interrupted call left here. out: 0 when all timers have been
- *	visited, otherwise where to go on
+ * @cursor: in: 0 to begin, or what an interrupted call left here (any other value does no harm).
+ *	out: 0 when all timers have been visited, otherwise where to go on
  * @done: out: timers that this call cancelled, shifted or scaled; TRIM: bytes given back
  *
  * Works in short steps, so other threads can use the context meanwhile. A timer that is live from
@@ -432,8 +440,8 @@ struct htwheel_dump_entry {
  * @stride: in: bytes from one entry to the next, a multiple of 8, sizeof(struct
  *	htwheel_dump_entry) to htwheel_info.max_stride; bytes that the module does not know are set
  *	to zero
- * @cursor: in: 0 to begin, or what the call before left here. out: 0 when all timers have been
- *	listed, otherwise where to go on
+ * @cursor: in: 0 to begin, or what the call before left here (any other value does no harm). out: 0
+ *	when all timers have been listed, otherwise where to go on
  * @done: out: entries that were filled in
  * @reserved: in: 0
  *
@@ -513,14 +521,15 @@ struct htwheel_event {
  * @queued: out: timers in the queues of this engine, of all contexts
  * @late: out: of the events read: @late[0] counts those that fired less than 1024 ns after their
  *	deadline, @late[i] those that fired from 2^(9+i) to less than 2^(10+i) ns after it, and the
- *	last one all above. The sum is @fired
+ *	last one all above. The sum is @fired. Slack that was used counts as lateness; so does, of the
+ *	later events of a burst, the time until the reader came
  * @idle: out: timers that are kept without a deadline. They count towards the limits, and are no
  *	part of @pending
  * @missed: out: expirations beyond the first that the events read stood for, that is, the sum of
  *	their counts less @fired
  * @alerts: out: times that the file became readable
  * @user_timers: out: timers that the user who opened this file holds, in all the files that the
- *	user opened
+ *	user opened; those that running calls are about to make included
  *
  * The fields up to @pool_bytes, @late, @idle, @missed and @alerts are the context's own and belong
  * to one moment. @user_timers has a moment of its own. The others are the engine's, which contexts

@@ -131,6 +131,7 @@ struct htw_geometry htw_engine_geometry(struct htw_engine *engine)
 
 	return queue->design->geometry(queue);
 }
+EXPORT_SYMBOL_IF_KUNIT(htw_engine_geometry);
 
 static void engine_free(struct htw_engine *engine)
 {

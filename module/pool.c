@@ -227,8 +227,9 @@ static int pool_empty_entry(struct htw_pool *pool, u32 *number)
 	int err;
 
 	if (pool->nr_chunks < pool->nr_entries) {
-		for (*number = 0; pool->table[*number].chunk; ++*number)
-			;
+		while (pool->table[pool->first_gap].chunk)
+			pool->first_gap++;
+		*number = pool->first_gap;
 		return 0;
 	}
 	*number = pool->nr_entries;
@@ -341,6 +342,7 @@ u32 htw_pool_trim(struct htw_pool *pool)
 		pool_free_chunk(entry->chunk);
 		*entry = (struct htw_pool_entry){ .generation = generation };
 		pool->nr_chunks--;
+		pool->first_gap = min(pool->first_gap, number);
 	}
 	return before - pool->nr_chunks;
 }
@@ -358,6 +360,7 @@ u64 htw_pool_bytes(const struct htw_pool *pool)
 	return (u64)pool->nr_chunks * (PAGE_SIZE << get_order(HTW_CHUNK_BYTES)) +
 	       (u64)pool->table_size * sizeof(*pool->table);
 }
+EXPORT_SYMBOL_IF_KUNIT(htw_pool_bytes);
 
 /**
  * htw_pool_init() - make an empty pool

@@ -49,6 +49,7 @@ struct htw_pool_entry {
  * @nr_entries: entries of the table in use, those without a chunk included
  * @nr_chunks: chunks
  * @table_size: room in the table
+ * @first_gap: no entry before this one is without a chunk
  * @first_free: index of the first free timer, 0 if there is none; the others follow by node.index
  * @free: free timers
  * @live: timers in use
@@ -60,6 +61,7 @@ struct htw_pool {
 	u32			nr_entries;
 	u32			nr_chunks;
 	u32			table_size;
+	u32			first_gap;
 	u32			first_free;
 	u64			free;
 	u64			live;

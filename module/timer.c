@@ -120,8 +120,9 @@ int htw_timer_arm(struct htw_timers *timers, struct htw_group *group,
 	if (!timer_has_credit(timers))
 		return -EDQUOT;
 	timer = htw_pool_get(&timers->pool);
+	/* What the user lacked a moment ago was not provided for, though it may be there by now. */
 	if (!timer)
-		return -ENOMEM;
+		return timers->quota_short ? -EDQUOT : -ENOMEM;
 	timers->credit--;
 	timer->period_ns = spec->period_ns;
 	timer->user_data = spec->user_data;

@@ -43,6 +43,7 @@ struct htw_books {
  * @idle: how many are in HTW_IDLE
  * @credit: timers that @user has been charged for and that do not exist (yet, or any more);
  *	htw_timers_flush() gives it back
+ * @quota_short: the last htw_timers_reserve() was given less credit than it asked for
  * @late: lateness of the delivered events, as in struct htwheel_stats
  * @wake_owed: a group has made something ready, and nobody has been woken yet
  * @ready: those whose events wait to be read
@@ -55,6 +56,7 @@ struct htw_timers {
 	u64			max;
 	u64			idle;
 	u64			credit;
+	bool			quota_short;
 	u64			late[HTWHEEL_LATE_BINS];
 	bool			wake_owed;
 	struct htw_ready	ready;

@@ -25,13 +25,16 @@
 int htw_timers_reserve(struct htw_timers *timers, u64 nr)
 {
 	struct htw_pool *pool = &timers->pool;
+	u64 granted;
 	int err;
 
 	nr = min(nr, timers->max - min(pool->live, timers->max));
 	if (!nr)
 		return 0;
-	timers->credit += htw_user_charge(timers->user, nr);
-	nr = min(nr, timers->credit);
+	granted = htw_user_charge(timers->user, nr);
+	timers->quota_short = granted < nr;
+	timers->credit += granted;
+	nr = granted;
 	while (pool->free < nr) {
 		err = htw_engine_reserve(timers->engine, TIMERS_OF_CHUNK);
 		if (err)

@@ -170,3 +170,4 @@ u64 htw_user_max_timers(void)
 {
 	return user_max_timers;
 }
+EXPORT_SYMBOL_IF_KUNIT(htw_user_max_timers);

@@ -177,6 +177,7 @@ struct htwheel_info {
  * @wake_events: in: the file becomes readable when so many events wait; 0: their number does not
  *	matter
  * @wake_usecs: in: the file becomes readable when an event has waited for so many microseconds
+ *	of the context's clock
  *
  * At most once, and before the first arm (EBUSY); ENOMEM is possible. A program that is content
  * with the defaults need not call it. A call that fails changes nothing and may be repeated.
@@ -367,9 +368,10 @@ enum htwheel_mass_opcode {
  *	out: 0 when all timers have been visited, otherwise where to go on
  * @done: out: timers that this call cancelled, shifted or scaled; TRIM: bytes given back
  *
- * Works in short steps, so other threads can use the context meanwhile. A timer that is live from
- * the first call to the last is visited exactly once; one that is armed meanwhile may be visited or
- * not. The time is proportional to the largest number of timers that the context has had.
+ * Works in short steps (TRIM in one), so other threads can use the context meanwhile. A timer that
+ * is live from the first call to the last is visited exactly once; one that is armed meanwhile may
+ * be visited or not. The time is proportional to the largest number of timers that the context has
+ * had.
  *
  * EINTR if a signal came before all was done: @cursor and @done are right, and the same struct can
  * be submitted again to go on. (A call that is interrupted before its first step is restarted if

@@ -35,15 +35,15 @@ enum htw_state {
  * struct htw_timer - a timer: one cache line
  * @node: the queue's part; its link serves as the due list's between queue and expire()
  * @ready_link: HTW_EXPIRED: for the user's list
- * @fired_ns: HTW_EXPIRED: when it expired; lies where the queue had the tick
+ * @fired_ns: HTW_EXPIRED: when it expired; in the room that the queue's part no longer needs
  * @deadline_ns: when it is due, on the engine's clock; of an idle one, when it was
  * @period_ns: the user's; 0 if it is not periodic
  * @user_data: the user's
  * @generation: the user's (the pool's): upper half of the timer's name
  * @tag: the user's
  * @slack_ticks: how much later than the tick of its deadline it may be queued
- * @cpu: the base whose queue holds it or held it last. Written with that base's lock held; read
- *	without, to know which lock to take, and then again under it
+ * @cpu: the base whose queue holds it or held it last. Written with that base's lock held, or while
+ *	it is in no queue; read without, to know which lock to take, and then again under it
  * @state: enum htw_state; leaves HTW_QUEUED only with the lock of the base of @cpu held
  * @traits: HTW_TRAIT_...
  */
@@ -78,7 +78,10 @@ static_assert(sizeof(struct htw_timer) == 64);
 static inline void htw_timer_expired(struct htw_timer *timer, u64 now_ns)
 {
 	timer->fired_ns = now_ns;
-	/* Pairs with READ_ONCE() in htw_pool_find(), which only asks for HTW_FREE. */
+	/*
+	 * Pairs with READ_ONCE() in pool_is_live(), which only asks for HTW_FREE, and in
+	 * htw_timer_is_queued(), which only asks for HTW_IDLE.
+	 */
 	WRITE_ONCE(timer->state, HTW_EXPIRED);
 }
 

@@ -40,7 +40,8 @@ EXPORT_SYMBOL_IF_KUNIT(htw_clock_boottime);
  * @clock: the clock
  *
  * The kernel's own helper for absolute times is not exported to modules; the offsets are there to
- * be read. They do not change any more once a task lives in the namespace.
+ * be read. They do not change any more once a task lives in the namespace. (In a kernel without
+ * CONFIG_TIME_NS_VDSO they may; a call that falls into that moment may see half of the change.)
  *
  * Context: task.
  * Return: the offset: the caller sees the clock at our time plus this.

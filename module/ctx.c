@@ -5,6 +5,7 @@
 #include <linux/cred.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
+#include <linux/nospec.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -133,11 +134,13 @@ static int ctx_setup_locked(struct htw_ctx *ctx, const struct htwheel_setup *set
 		.events		= setup->wake_events,
 		.delay_ns	= (u64)setup->wake_usecs * NSEC_PER_USEC,
 	};
+	unsigned int clock;
 	int err;
 
 	if (ctx->setup_done || ctx->timers.books.armed)
 		return -EBUSY;
-	err = htw_timers_setup(&ctx->timers, ctx->engines[setup->clock], policy);
+	clock = array_index_nospec(setup->clock, HTW_CLOCKS);
+	err = htw_timers_setup(&ctx->timers, ctx->engines[clock], policy);
 	if (err)
 		return err;
 	ctx->setup_done = true;
@@ -347,7 +350,7 @@ int htw_ctx_mass(struct htw_ctx *ctx, struct htwheel_mass *mass)
 		return err;
 	do {
 		err = ctx_mass_step(ctx, mass);
-		if (!err && mass->cursor && signal_pending(current))
+		if (!err && mass->cursor && task_sigpending(current))
 			err = -ERESTARTSYS;
 	} while (!err && mass->cursor);
 	/* A restarted call would forget how many there were. */

@@ -87,7 +87,8 @@ static int event_fault_in(struct iov_iter *to)
 {
 	if (fault_in_iov_iter_writeable(to, sizeof(struct htwheel_event)))
 		return -EFAULT;
-	return signal_pending(current) ? -ERESTARTSYS : 0;
+	/* Other signals can wait: there is an event, and the tries are counted. */
+	return fatal_signal_pending(current) ? -ERESTARTSYS : 0;
 }
 
 static int event_wait(struct htw_ctx *ctx)

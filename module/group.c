@@ -214,3 +214,19 @@ bool htw_group_rearm(struct htw_group *group, struct htw_timer *timer, u64 deadl
 	return true;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_group_rearm);
+
+/**
+ * htw_group_place() - where a queued timer sits
+ * @group: the group
+ * @timer: a timer of which htw_group_queued() has just said that it is queued
+ *
+ * Context: within a group; the caller serializes calls for this timer.
+ * Return: its place in the queue of the base of htw_timer.cpu.
+ */
+struct htw_place htw_group_place(const struct htw_group *group, const struct htw_timer *timer)
+{
+	const struct htw_queue *queue = group->held->queue;
+
+	lockdep_assert_held(&group->held->lock);
+	return queue->design->place(queue, &timer->node);
+}

@@ -13,7 +13,7 @@
  *
  * Dependencies point down, one file to a noun:
  *
- *	main.c -> chardev.c -> ioctl.c -> ctx.c, event.c, stats.c -> sweep.c -> timer.c, timers.c
+ *	main.c -> chardev.c -> ioctl.c, event.c, stats.c, ctx.c -> sweep.c -> timer.c, timers.c
  *	       -> pool.c, ready.c, user.c, period.c
  *	       -> group.c -> base.c, engine.c, hotplug.c, clock.c -> queue/
  *
@@ -52,12 +52,12 @@
  *	htw_timers.engine			ctx->lock; constant after the first arm
  *	htw_timers, other fields		ctx->lock
  *	htw_ready.list, .nr, .alerts		ready->lock
- *	htw_ready.readable			ready->lock; also read without it: a stale value makes
- *						poll or read look once more, or sleep until the
- *						wake-up that follows the store
- *	htw_ready.policy, .clock		ctx->lock; constant after the first arm, and so after
- *						the first push
- *	htw_ready.alarm				started under ready->lock; hrtimers have their own lock
+ *	htw_ready.readable			ready->lock; also read without it: a stale value
+ *						makes poll or read look once more, or sleep until
+ *						the wake-up that follows the store
+ *	htw_ready.policy, .clock		ctx->lock; constant after the first arm, and so
+ *						after the first push
+ *	htw_ready.alarm				started under ready->lock; has a lock of its own
  *	htw_ready.wait				its own lock
  *	htw_user.timers				atomic
  *	htw_user, other fields			user_lock

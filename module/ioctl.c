@@ -157,7 +157,7 @@ static int submit_parts(struct htw_ctx *ctx, struct htwheel_submit *submit,
 
 	while (submit->done < submit->nr) {
 		/* Not before the first part: a call always gets somewhere. */
-		if (submit->done && signal_pending(current))
+		if (submit->done && task_sigpending(current))
 			return -EINTR;
 		nr = min(submit->nr - submit->done, room);
 		err = batch_run(ctx, &batch, submit, nr);
@@ -270,11 +270,11 @@ static int ioctl_dump(struct htw_ctx *ctx, void *argument)
 		return err;
 	do {
 		err = dump_step(ctx, dump);
-		if (!err && dump->cursor && signal_pending(current))
+		if (!err && dump->cursor && task_sigpending(current))
 			err = -ERESTARTSYS;
 	} while (!err && dump->cursor && dump->done < dump->nr);
-	/* A restarted call would forget how many there were. */
-	return err == -ERESTARTSYS && dump->done ? -EINTR : err;
+	/* Entries that have been listed are an answer; where to go on is in the cursor. */
+	return err == -ERESTARTSYS && dump->done ? 0 : err;
 }
 
 static int ioctl_mass(struct htw_ctx *ctx, void *argument)
@@ -399,6 +399,11 @@ long htw_ioctl(struct htw_ctx *ctx, unsigned int cmd, void __user *argument)
 		return ret;
 	/* It has been read twice, and may have changed in between. The first reading counts. */
 	copy.size = size;
+
+	/* What was done must not be lost because the answer cannot be written. */
+	if (command->out == OUT_ALWAYS &&
+	    copy_to_user(argument, &copy, min_t(size_t, size, command->size)))
+		return -EFAULT;
 
 	ret = command->run(ctx, &copy);
 	if (command->out == OUT_NEVER || (ret && command->out == OUT_SUCCESS))

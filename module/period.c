@@ -22,7 +22,8 @@
  * @policy: what is to become of missed periods
  * @deadline_ns: the deadline that has passed
  * @period_ns: the period, 1 to HTWHEEL_NEVER_NS
- * @now_ns: the present, at most HTWHEEL_NEVER_NS and not before @deadline_ns
+ * @now_ns: the present, at most HTWHEEL_NEVER_NS; a moment before @deadline_ns, which a clock that
+ *	goes back could give (FAULTS B65), counts as @deadline_ns
  *
  * No sum overflows: passed * period_ns is at most the time since the deadline and one period more,
  * so adding the deadline gives at most now_ns + period_ns, two numbers of 63 bits.
@@ -33,7 +34,7 @@
 struct htw_turn htw_period_turn(enum htwheel_policy policy, u64 deadline_ns, u64 period_ns,
 				u64 now_ns)
 {
-	u64 passed = div64_u64(now_ns - deadline_ns, period_ns) + 1;
+	u64 passed = div64_u64(max(now_ns, deadline_ns) - deadline_ns, period_ns) + 1;
 	struct htw_turn turn = { .count = 1 };
 
 	switch (policy) {

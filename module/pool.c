@@ -8,8 +8,9 @@
  * Names. A timer's name is generation << 32 | index. The index leads to the timer without a search;
  * the generation, which goes up each time the timer is freed, tells a stale name from a good one. A
  * timer whose generation would wrap is retired, so a name is never given twice (FAULTS B28, B59).
- * That costs 64 bytes for every 2^32 arms that went through one timer. A chunk that is given back
- * leaves the highest generation of its timers in the table, where the next one takes over.
+ * That costs 64 bytes (and, in a trim, keeps their chunk) for every 2^32 arms of one timer. A chunk
+ * that is given back leaves the highest generation of its timers in the table, where the next one
+ * takes over.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -138,13 +139,20 @@ static struct htw_timer *pool_live_at(const struct htw_pool *pool, u64 index)
 unsigned int htw_pool_walk(const struct htw_pool *pool, u64 *cursor, struct htw_timer **out,
 			   unsigned int max)
 {
-	u64 end = (u64)pool->nr_entries << HTW_CHUNK_SHIFT;
-	u64 stop = min(end, *cursor < end ? *cursor + HTW_POOL_WALK : end);
+	u64 end = (u64)pool->nr_entries << HTW_CHUNK_SHIFT, at = *cursor, stop;
 	struct htw_timer *timer;
 	unsigned int nr = 0;
-	u64 at;
+	u32 number;
 
-	for (at = *cursor; at < stop && nr < max; at++) {
+	if (at >= end) {
+		*cursor = 0;
+		return 0;
+	}
+	/* For the processor, too, which may have guessed that the cursor lies inside. */
+	number = array_index_nospec((u32)(at >> HTW_CHUNK_SHIFT), pool->nr_entries);
+	at = (u64)number << HTW_CHUNK_SHIFT | (at & (HTW_CHUNK_PLACES - 1));
+	stop = min(end, at + HTW_POOL_WALK);
+	for (; at < stop && nr < max; at++) {
 		timer = pool_live_at(pool, at);
 		if (timer)
 			out[nr++] = timer;

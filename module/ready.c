@@ -18,7 +18,6 @@
  */
 #include <linux/ktime.h>
 #include <linux/poll.h>
-#include <linux/sched.h>
 
 #include <kunit/visibility.h>
 

@@ -43,12 +43,14 @@ static u64 sweep_scaled_ns(u64 left_ns, u32 numerator, u32 denominator)
 static u64 sweep_deadline_ns(const struct htwheel_mass *mass, const struct htw_timer *timer,
 			     const struct htw_group *group)
 {
-	u64 left_ns;
+	u64 left_ns = htw_timer_left_ns(timer, group);
 
 	if (mass->opcode == HTWHEEL_MASS_SHIFT)
 		return sweep_shifted_ns(timer->deadline_ns, mass->shift_ns);
-	left_ns = sweep_scaled_ns(htw_timer_left_ns(timer, group), mass->numerator,
-				  mass->denominator);
+	/* It waits for its tick, or uses its slack. The deadline is what its periods count from. */
+	if (!left_ns)
+		return timer->deadline_ns;
+	left_ns = sweep_scaled_ns(left_ns, mass->numerator, mass->denominator);
 	return min_t(u64, group->now_ns + left_ns, HTWHEEL_NEVER_NS);
 }
 
@@ -100,12 +102,11 @@ EXPORT_SYMBOL_IF_KUNIT(htw_sweep_mass);
 static void sweep_dump_queued(const struct htw_timer *timer, const struct htw_group *group,
 			      struct htwheel_dump_entry *entry)
 {
-	struct htw_queue *queue = group->held->queue;
-	struct htw_place place = queue->design->place(queue, &timer->node);
+	struct htw_place place = htw_group_place(group, timer);
 
 	entry->state = HTWHEEL_STATE_ARMED;
 	entry->left_ns = htw_timer_left_ns(timer, group);
-	entry->cpu = group->held->cpu;
+	entry->cpu = timer->cpu;
 	entry->level = place.level;
 	entry->slot = place.slot;
 }

@@ -14,7 +14,8 @@
  */
 #define HTW_DUMP_STEP	16U
 
-unsigned int htw_sweep_mass(struct htw_timers *timers, const struct htwheel_mass *mass, u64 *cursor);
+unsigned int htw_sweep_mass(struct htw_timers *timers, const struct htwheel_mass *mass,
+			    u64 *cursor);
 unsigned int htw_sweep_dump(struct htw_timers *timers, u64 *cursor,
 			    struct htwheel_dump_entry *entries, unsigned int max);
 

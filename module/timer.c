@@ -34,7 +34,6 @@
  */
 #include <linux/bitops.h>
 #include <linux/kernel.h>
-#include <linux/sched.h>
 
 #include <kunit/visibility.h>
 
@@ -453,7 +452,8 @@ EXPORT_SYMBOL_IF_KUNIT(htw_timer_deliver);
  * @timers: whose
  *
  * Gives back the credit that was not used, and wakes who waits if something was made ready: only
- * then, since an edge-triggered poller would take each wake-up for news.
+ * then, since an edge-triggered poller would take each wake-up for news. (One who arms in the past
+ * and cancels that in one batch gives a needless wake-up to himself.)
  *
  * Context: task, the owner's lock held.
  */

@@ -43,7 +43,8 @@ struct htw_books {
  * @idle: how many are in HTW_IDLE
  * @credit: timers that @user has been charged for and that do not exist (yet, or any more);
  *	htw_timers_flush() gives it back
- * @quota_short: the last htw_timers_reserve() was given less credit than it asked for
+ * @quota_short: the last htw_timers_reserve() provided for fewer arms than it was asked to, because
+ *	@user had no more credit
  * @late: lateness of the delivered events, as in struct htwheel_stats
  * @wake_owed: a group has made something ready, and nobody has been woken yet
  * @ready: those whose events wait to be read

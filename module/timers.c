@@ -20,7 +20,8 @@
  *
  * Context: task, the owner's lock held; may sleep. Memory is charged to the caller. Must be
  * followed by htw_timers_flush().
- * Return: 0, or -ENOMEM, and then some of the arms will fail with that.
+ * Return: 0; -ENOMEM, or -ENOSPC if the pool has no index left, and then some of the arms will fail
+ * for want of memory.
  */
 int htw_timers_reserve(struct htw_timers *timers, u64 nr)
 {
@@ -28,14 +29,13 @@ int htw_timers_reserve(struct htw_timers *timers, u64 nr)
 	u64 granted;
 	int err;
 
+	timers->quota_short = false;
 	nr = min(nr, timers->max - min(pool->live, timers->max));
 	if (!nr)
 		return 0;
 	granted = htw_user_charge(timers->user, nr);
-	timers->quota_short = granted < nr;
 	timers->credit += granted;
-	nr = granted;
-	while (pool->free < nr) {
+	while (pool->free < granted) {
 		err = htw_engine_reserve(timers->engine, TIMERS_OF_CHUNK);
 		if (err)
 			return err;
@@ -45,6 +45,7 @@ int htw_timers_reserve(struct htw_timers *timers, u64 nr)
 			return err;
 		}
 	}
+	timers->quota_short = granted < nr;
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_timers_reserve);

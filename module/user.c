@@ -63,17 +63,6 @@ static struct htw_user *user_find(kuid_t uid)
 	return NULL;
 }
 
-static struct htw_user *user_create(kuid_t uid)
-{
-	struct htw_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
-
-	if (!user)
-		return NULL;
-	user->uid = uid;
-	hash_add(user_table, &user->node, __kuid_val(uid));
-	return user;
-}
-
 /**
  * htw_user_get() - the user of a new context
  * @uid: who
@@ -83,13 +72,23 @@ static struct htw_user *user_create(kuid_t uid)
  */
 struct htw_user *htw_user_get(kuid_t uid)
 {
+	/* Before the lock: who is short of memory may be held up here, and nobody else. */
+	struct htw_user *fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
 	struct htw_user *user;
 
+	if (!fresh)
+		return NULL;
+	fresh->uid = uid;
 	mutex_lock(&user_lock);
-	user = user_find(uid) ?: user_create(uid);
-	if (user)
-		user->files++;
+	user = user_find(uid);
+	if (!user) {
+		user = fresh;
+		fresh = NULL;
+		hash_add(user_table, &user->node, __kuid_val(uid));
+	}
+	user->files++;
 	mutex_unlock(&user_lock);
+	kfree(fresh);
 	return user;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_user_get);

@@ -51,10 +51,9 @@
  * An overdue timer (tick at or before the clock) goes to the level 0 slot of the clock itself,
  * which is due at once. Timers of one tick are handed out in no particular order.
  *
- * Sources: "Hashed and Hierarchical Timing Wheels", SOSP 1987, scheme 7;
- * levels by the radix of the remaining digits:
- * "Faster Algorithms for the Shortest Path Problem" (radix heap), JACM 1990. The second window is
- * ours.
+ * Sources: "Hashed and Hierarchical Timing Wheels", SOSP 1987, scheme 7; levels by the radix of the
+ * remaining digits: "Faster Algorithms for the Shortest Path Problem" (radix heap), JACM 1990. The
+ * second window is ours.
  */
 #include <linux/bitops.h>
 #include <linux/list.h>

@@ -128,7 +128,8 @@ enum htwheel_feature {
  * @clock: out: this context's clock, enum htwheel_clock
  * @features: out: the features that the module has, enum htwheel_feature
  * @tick_ns: out: length of a tick, a power of two; an event comes at most one tick, its slack, and
- *	the time that the CPU was late itself, after its deadline
+ *	the time that the CPU was late itself, after its deadline (and is readable then, unless a
+ *	wake-up policy holds it back)
  * @max_timers: out: timers that this context may hold at once (its limit)
  * @max_timers_ceiling: out: the largest limit that HTWHEEL_IOC_SETUP grants
  * @max_batch: out: largest htwheel_submit.nr and htwheel_dump.nr
@@ -139,7 +140,8 @@ enum htwheel_feature {
  * @reserved: in and out: 0
  * @design: out: name of the queue design, NUL-terminated
  * @max_user_timers: out: timers that the user who opened this file (the real user id) may hold at
- *	once, in all the files that the user opened
+ *	once, in all the files that the user opened; timers are counted, not the memory that files
+ *	keep for them
  * @wake_events: out: the wake-up policy, as given to HTWHEEL_IOC_SETUP
  * @wake_usecs: out: the same
  *
@@ -374,8 +376,8 @@ enum htwheel_mass_opcode {
  * had.
  *
  * EINTR if a signal came before all was done: @cursor and @done are right, and the same struct can
- * be submitted again to go on. (A call that is interrupted before its first step is restarted if
- * the handler was installed with SA_RESTART.)
+ * be submitted again to go on. (A call that is interrupted before it has done anything is restarted
+ * if the handler was installed with SA_RESTART.)
  */
 struct htwheel_mass {
 	__u32	size;
@@ -452,8 +454,9 @@ struct htwheel_dump_entry {
  * the last is listed exactly once; one that comes or goes meanwhile may be listed or not. What is
  * said of a timer belongs to one moment; different timers have different moments.
  *
- * EFAULT if an entry cannot be written, EINTR if a signal came; @cursor and @done are right, and
- * the call can be repeated.
+ * A signal ends the call early: with what has been listed so far, and success; with EINTR, or a
+ * restart, if that is nothing. EFAULT if an entry cannot be written; @cursor and @done are right,
+ * and the call can be repeated for the rest.
  */
 struct htwheel_dump {
 	__u32	size;
@@ -504,7 +507,7 @@ struct htwheel_event {
  * @flags: in: 0
  * @armed: out: arms so far, re-arms and the further turns of periodic timers included
  * @fired: out: events read
- * @cancelled: out: timers cancelled
+ * @cancelled: out: arms that a cancel ended; an idle timer has none
  * @replaced: out: arms that a re-arm replaced
  * @pending: out: timers that are armed or have an unread event.
  *	armed = fired + cancelled + replaced + pending, at any moment
@@ -514,7 +517,7 @@ struct htwheel_event {
  *	HTWHEEL_MASS_TRIM
  * @passes: out: passes of the engine, all CPUs together, since the module was loaded
  * @wakeups: out: passes that were begun by the hrtimer, without those that finish a backlog
- * @reprogrammed: out: times that an hrtimer was started or stopped
+ * @reprogrammed: out: times that the hrtimer of a CPU's queue was started or stopped
  * @moves: out: timers moved to another slot by a pass
  * @slots_visited: out: slots (or heap tops) looked at by passes
  * @budget_stops: out: passes that stopped at their budget with work left
@@ -523,8 +526,8 @@ struct htwheel_event {
  * @queued: out: timers in the queues of this engine, of all contexts
  * @late: out: of the events read: @late[0] counts those that fired less than 1024 ns after their
  *	deadline, @late[i] those that fired from 2^(9+i) to less than 2^(10+i) ns after it, and the
- *	last one all above. The sum is @fired. Slack that was used counts as lateness; so does, of the
- *	later events of a burst, the time until the reader came
+ *	last one all above. The sum is @fired. Slack that was used counts as lateness; so does, of
+ *	the later events of a burst, the time until the reader came
  * @idle: out: timers that are kept without a deadline. They count towards the limits, and are no
  *	part of @pending
  * @missed: out: expirations beyond the first that the events read stood for, that is, the sum of

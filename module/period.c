@@ -34,9 +34,11 @@
 struct htw_turn htw_period_turn(enum htwheel_policy policy, u64 deadline_ns, u64 period_ns,
 				u64 now_ns)
 {
-	u64 passed = div64_u64(max(now_ns, deadline_ns) - deadline_ns, period_ns) + 1;
 	struct htw_turn turn = { .count = 1 };
+	u64 passed;
 
+	now_ns = max(now_ns, deadline_ns);
+	passed = div64_u64(now_ns - deadline_ns, period_ns) + 1;
 	switch (policy) {
 	case HTWHEEL_POLICY_COUNT:
 		turn.count = passed;

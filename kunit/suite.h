@@ -18,7 +18,7 @@
 #include "stage.h"
 
 /* More cases, and more designs, than there will ever be; whoever finds out complains. */
-#define HTW_SUITE_CASES		64
+#define HTW_SUITE_CASES		128
 #define HTW_SUITE_DESIGNS	32
 
 /* KUnit's table is made of the files' at load time. */

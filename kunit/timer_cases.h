@@ -12,12 +12,34 @@
 extern const struct htw_case htw_timer_cases_table[];
 /* Names, limits, the pool. */
 extern const struct htw_case htw_timer_cases_name[];
+/* When a periodic timer is due next. */
+extern const struct htw_case htw_timer_cases_turn[];
+/* Periodic timers. */
+extern const struct htw_case htw_timer_cases_period[];
+/* Timers that outlive their events. */
+extern const struct htw_case htw_timer_cases_keep[];
 /* From expiry to delivery. */
 extern const struct htw_case htw_timer_cases_event[];
+/* Slack. */
+extern const struct htw_case htw_timer_cases_slack[];
+/* The wake-up policy. */
+extern const struct htw_case htw_timer_cases_wake[];
+/* The limit of a user. */
+extern const struct htw_case htw_timer_cases_user[];
+/* Time namespaces and suspend. */
+extern const struct htw_case htw_timer_cases_clock[];
+/* What is done to all timers. */
+extern const struct htw_case htw_timer_cases_sweep[];
+/* The walk over all timers, and their list. */
+extern const struct htw_case htw_timer_cases_walk[];
+/* Memory goes back. */
+extern const struct htw_case htw_timer_cases_trim[];
 /* Random operations against a naive model. */
 extern const struct htw_case htw_timer_cases_model[];
 /* The live clock, threads on several CPUs. */
 extern const struct htw_case htw_timer_cases_live[];
+/* All features at once, on the live clock. */
+extern const struct htw_case htw_timer_cases_mix[];
 
 /* Parameters of the module. */
 extern unsigned long long htw_timer_seed;

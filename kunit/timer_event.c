@@ -3,15 +3,9 @@
  * From expiry to delivery: the ready list, who is woken, how late it was.
  */
 #include <linux/poll.h>
-#include <linux/slab.h>
-#include <linux/wait.h>
 
+#include "listener.h"
 #include "timer_cases.h"
-
-static u64 after(u64 ticks)
-{
-	return HTW_TRIG_START_NS + ticks * HTW_TRIG_TICK_NS;
-}
 
 #define EVENTS		100
 
@@ -37,9 +31,9 @@ static void events_in_order(struct kunit *test)
 
 	for (i = 0; i < EVENTS; i++) {
 		place = i * 37 % EVENTS;
-		htw_trig_arm(rig, timers, after(1 + place), place);
+		htw_trig_arm(rig, timers, htw_trig_after(1 + place), place);
 	}
-	htw_trig_run(rig, after(EVENTS / 2 + 1));
+	htw_trig_run(rig, htw_trig_after(EVENTS / 2 + 1));
 	expect_ready(rig, timers, 0, EVENTS / 2);
 
 	/* What is not delivered stays, and looking changes nothing. */
@@ -51,7 +45,7 @@ static void events_in_order(struct kunit *test)
 	htw_trig_judge(rig);
 
 	/* Later ones go behind. */
-	htw_trig_run(rig, after(EVENTS + 1));
+	htw_trig_run(rig, htw_trig_after(EVENTS + 1));
 	expect_ready(rig, timers, 3, EVENTS - 3);
 	KUNIT_EXPECT_EQ(test, htw_ready_peek(&timers->ready, ready, EVENTS), EVENTS - 3);
 	htw_trig_deliver(timers, ready, EVENTS - 3);
@@ -103,23 +97,23 @@ static void b41_nothing_left_to_read(struct kunit *test)
 	struct htwheel_event event;
 	u64 id, left_ns;
 
-	id = htw_trig_arm(rig, timers, after(1), 1);
-	htw_trig_run(rig, after(2));
+	id = htw_trig_arm(rig, timers, htw_trig_after(1), 1);
+	htw_trig_run(rig, htw_trig_after(2));
 	KUNIT_EXPECT_EQ(test, timers->ready.nr, 1);
 	KUNIT_EXPECT_EQ(test, htw_trig_cancel(timers, id, &left_ns), HTWHEEL_RES_FIRED);
 	KUNIT_EXPECT_EQ(test, timers->ready.nr, 0);
 	KUNIT_EXPECT_EQ(test, htw_trig_read(timers, &event, 1), 0);
 
 	/* The same for a re-arm: the old expiry is gone and is no part of the new one. */
-	id = htw_trig_arm(rig, timers, after(3), 2);
-	htw_trig_run(rig, after(4));
-	KUNIT_EXPECT_EQ(test, htw_trig_rearm(timers, id, after(10)), HTWHEEL_RES_FIRED);
+	id = htw_trig_arm(rig, timers, htw_trig_after(3), 2);
+	htw_trig_run(rig, htw_trig_after(4));
+	KUNIT_EXPECT_EQ(test, htw_trig_rearm(timers, id, htw_trig_after(10)), HTWHEEL_RES_FIRED);
 	KUNIT_EXPECT_EQ(test, timers->ready.nr, 0);
 	KUNIT_EXPECT_EQ(test, htw_trig_read(timers, &event, 1), 0);
-	htw_trig_run(rig, after(11));
+	htw_trig_run(rig, htw_trig_after(11));
 	KUNIT_EXPECT_EQ(test, timers->ready.nr, 1);
 	KUNIT_EXPECT_EQ(test, htw_trig_read(timers, &event, 1), 1);
-	KUNIT_EXPECT_EQ(test, event.deadline_ns, after(10));
+	KUNIT_EXPECT_EQ(test, event.deadline_ns, htw_trig_after(10));
 	KUNIT_EXPECT_EQ(test, htw_trig_read(timers, &event, 1), 0);
 	htw_trig_judge(rig);
 }
@@ -138,10 +132,10 @@ static void b37_every_result_counts(struct kunit *test)
 	int ret;
 
 	for (i = 0; i < 60; i++)
-		id[i] = htw_trig_arm(rig, timers, after(1 + i % 3 * 10), i);
+		id[i] = htw_trig_arm(rig, timers, htw_trig_after(1 + i % 3 * 10), i);
 	for (i = 2; i < 60; i += 3)
 		KUNIT_EXPECT_EQ(test, htw_trig_cancel(timers, id[i], &left_ns), 0);
-	htw_trig_run(rig, after(5));
+	htw_trig_run(rig, htw_trig_after(5));
 
 	htw_group_begin(&group, rig->engine);
 	for (i = 0; i < 60; i++) {
@@ -222,48 +216,6 @@ static void lateness(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, timers->books.fired, 2 * ARRAY_SIZE(lates_ns));
 }
 
-/**
- * struct listener - somebody who waits for events
- * @entry: in the wait queue
- * @woken: how often it was woken
- * @events: for what
- */
-struct listener {
-	wait_queue_entry_t	entry;
-	u32			woken;
-	__poll_t		events;
-};
-
-static int listener_wake(wait_queue_entry_t *entry, unsigned int mode, int sync, void *key)
-{
-	struct listener *listener = container_of(entry, struct listener, entry);
-
-	listener->woken++;
-	listener->events |= key_to_poll(key);
-	return 1;
-}
-
-static void listen(struct listener *listener, struct htw_timers *timers)
-{
-	*listener = (struct listener){};
-	init_waitqueue_func_entry(&listener->entry, listener_wake);
-	add_wait_queue(&timers->ready.wait, &listener->entry);
-}
-
-static void unlisten(struct listener *listener, struct htw_timers *timers)
-{
-	remove_wait_queue(&timers->ready.wait, &listener->entry);
-}
-
-/* How often it was woken since the last time. */
-static u32 woken(struct listener *listener)
-{
-	u32 times = listener->woken;
-
-	listener->woken = 0;
-	return times;
-}
-
 #define SHARERS		4
 
 /*
@@ -272,17 +224,17 @@ static u32 woken(struct listener *listener)
 static void owners_share_a_tick(struct kunit *test)
 {
 	struct htw_trig *rig = htw_trig_open_default(test);
-	struct listener listener[SHARERS];
+	struct htw_listener listener[SHARERS];
 	struct htw_timers *timers[SHARERS];
 	u32 i;
 
 	for (i = 0; i < SHARERS; i++) {
 		timers[i] = htw_trig_own(rig, EVENTS);
-		listen(&listener[i], timers[i]);
+		htw_listen(&listener[i], timers[i]);
 	}
 	for (i = 0; i < SHARERS * EVENTS; i++)
-		htw_trig_arm(rig, timers[i % SHARERS], after(10), i / SHARERS);
-	htw_trig_run(rig, after(11));
+		htw_trig_arm(rig, timers[i % SHARERS], htw_trig_after(10), i / SHARERS);
+	htw_trig_run(rig, htw_trig_after(11));
 	htw_trig_judge(rig);
 	for (i = 0; i < SHARERS; i++) {
 		KUNIT_EXPECT_EQ(test, timers[i]->ready.nr, EVENTS);
@@ -290,7 +242,7 @@ static void owners_share_a_tick(struct kunit *test)
 		KUNIT_EXPECT_GE(test, listener[i].woken, 1);
 		KUNIT_EXPECT_LE(test, listener[i].woken,
 				DIV_ROUND_UP(SHARERS * EVENTS, HTW_CHUNK_OPS));
-		unlisten(&listener[i], timers[i]);
+		htw_unlisten(&listener[i], timers[i]);
 		if (rig->design->flags & HTW_DESIGN_FIFO)
 			expect_ready(rig, timers[i], 0, EVENTS);
 	}
@@ -302,41 +254,41 @@ static void who_is_woken(struct kunit *test)
 	struct htw_trig *rig = htw_trig_open_default(test);
 	struct htw_timers *timers = htw_trig_own(rig, 1000), *other = htw_trig_own(rig, 10);
 	struct htwheel_event event;
-	struct listener listener;
+	struct htw_listener listener;
 	struct htw_group group;
 	u64 id, left_ns;
 
-	listen(&listener, timers);
+	htw_listen(&listener, timers);
 	/* By a pass, */
-	id = htw_trig_arm(rig, timers, after(10), 0);
-	htw_trig_arm(rig, other, after(5), 0);
-	KUNIT_EXPECT_EQ(test, woken(&listener), 0);
-	htw_trig_run(rig, after(6));
-	KUNIT_EXPECT_EQ(test, woken(&listener), 0);
-	htw_trig_run(rig, after(11));
-	KUNIT_EXPECT_EQ(test, woken(&listener), 1);
+	id = htw_trig_arm(rig, timers, htw_trig_after(10), 0);
+	htw_trig_arm(rig, other, htw_trig_after(5), 0);
+	KUNIT_EXPECT_EQ(test, htw_woken(&listener), 0);
+	htw_trig_run(rig, htw_trig_after(6));
+	KUNIT_EXPECT_EQ(test, htw_woken(&listener), 0);
+	htw_trig_run(rig, htw_trig_after(11));
+	KUNIT_EXPECT_EQ(test, htw_woken(&listener), 1);
 	KUNIT_EXPECT_TRUE(test, listener.events & EPOLLIN);
 	/* not again by one that has nothing new for it, */
-	htw_trig_arm(rig, other, after(15), 0);
-	htw_trig_run(rig, after(16));
-	KUNIT_EXPECT_EQ(test, woken(&listener), 0);
+	htw_trig_arm(rig, other, htw_trig_after(15), 0);
+	htw_trig_run(rig, htw_trig_after(16));
+	KUNIT_EXPECT_EQ(test, htw_woken(&listener), 0);
 	htw_timers_flush(timers);
-	KUNIT_EXPECT_EQ(test, woken(&listener), 0);
+	KUNIT_EXPECT_EQ(test, htw_woken(&listener), 0);
 	KUNIT_EXPECT_EQ(test, htw_trig_cancel(timers, id, &left_ns), HTWHEEL_RES_FIRED);
 
 	/* and by an arm or a re-arm that is due at once: after the group. */
 	htw_group_begin(&group, rig->engine);
 	KUNIT_EXPECT_EQ(test, htw_trig_group_arm(timers, &group, 0, 0, &id), 0);
 	htw_group_end(&group);
-	KUNIT_EXPECT_EQ(test, woken(&listener), 0);
+	KUNIT_EXPECT_EQ(test, htw_woken(&listener), 0);
 	htw_timers_flush(timers);
-	KUNIT_EXPECT_EQ(test, woken(&listener), 1);
+	KUNIT_EXPECT_EQ(test, htw_woken(&listener), 1);
 	htw_timers_flush(timers);
-	KUNIT_EXPECT_EQ(test, woken(&listener), 0);
-	KUNIT_EXPECT_EQ(test, htw_trig_rearm(timers, id, after(100)), HTWHEEL_RES_FIRED);
-	KUNIT_EXPECT_EQ(test, woken(&listener), 0);
+	KUNIT_EXPECT_EQ(test, htw_woken(&listener), 0);
+	KUNIT_EXPECT_EQ(test, htw_trig_rearm(timers, id, htw_trig_after(100)), HTWHEEL_RES_FIRED);
+	KUNIT_EXPECT_EQ(test, htw_woken(&listener), 0);
 	KUNIT_EXPECT_EQ(test, htw_trig_rearm(timers, id, 0), 0);
-	KUNIT_EXPECT_EQ(test, woken(&listener), 1);
+	KUNIT_EXPECT_EQ(test, htw_woken(&listener), 1);
 	KUNIT_EXPECT_EQ(test, htw_trig_read(timers, &event, 1), 1);
 
 	/* Not if the event has been withdrawn before. */
@@ -345,8 +297,8 @@ static void who_is_woken(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, htw_timer_cancel(timers, &group, id, &left_ns), HTWHEEL_RES_FIRED);
 	htw_group_end(&group);
 	htw_timers_flush(timers);
-	KUNIT_EXPECT_EQ(test, woken(&listener), 0);
-	unlisten(&listener, timers);
+	KUNIT_EXPECT_EQ(test, htw_woken(&listener), 0);
+	htw_unlisten(&listener, timers);
 	htw_trig_judge(rig);
 }
 
@@ -358,7 +310,7 @@ static struct htw_timers *own_some_of_everything(struct htw_trig *rig, u32 nr)
 	u32 i;
 
 	for (i = 0; i < nr; i++) {
-		id = htw_trig_arm(rig, timers, after(1 + i % 7 * 1000), i);
+		id = htw_trig_arm(rig, timers, htw_trig_after(1 + i % 7 * 1000), i);
 		if (i % 5 == 0)
 			htw_trig_cancel(timers, id, &left_ns);
 		if (i % 5 == 1)
@@ -385,7 +337,7 @@ static void b34_destroyed_with_all_it_has(struct kunit *test)
 		htw_pin(test, 0);
 		others = own_some_of_everything(rig, 300);
 		timers = own_some_of_everything(rig, 1100);
-		htw_manual.now_ns = after(1000);
+		htw_manual.now_ns = htw_trig_after(1000);
 		local_bh_disable();
 		for (i = 0; i < passes; i++)
 			htw_base_pass(per_cpu_ptr(rig->engine->bases, smp_processor_id()));
@@ -394,10 +346,10 @@ static void b34_destroyed_with_all_it_has(struct kunit *test)
 		htw_trig_disown(rig, timers);
 		htw_trig_judge(rig);
 
-		htw_trig_run(rig, after(10000));
+		htw_trig_run(rig, htw_trig_after(10000));
 		KUNIT_EXPECT_EQ(test, others->ready.nr, pending);
 		timers = own_some_of_everything(rig, 600);
-		htw_trig_run(rig, after(20000));
+		htw_trig_run(rig, htw_trig_after(20000));
 		htw_trig_judge(rig);
 		/* The last one goes without anybody having read a thing. */
 		htw_trig_close(rig);

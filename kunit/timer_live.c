@@ -319,7 +319,8 @@ static void live_reader_is_woken(struct kunit *test)
 		htw_trig_arm(rig, timers, since_ns + NSEC_PER_MSEC, i);
 		if (i % 2)
 			htw_pin(test, i + 1);
-		wait_event_interruptible_timeout(timers->ready.wait, READ_ONCE(timers->ready.readable),
+		wait_event_interruptible_timeout(timers->ready.wait,
+						 READ_ONCE(timers->ready.readable),
 						 nsecs_to_jiffies(LOST_NS));
 		KUNIT_ASSERT_LT_MSG(test, live_ns() - since_ns, LOST_NS / 2, "nobody called");
 		KUNIT_ASSERT_EQ(test, htw_trig_read(timers, &event, 1), 1);
@@ -349,10 +350,17 @@ struct graveyard {
 
 #define MORTAL_TIMERS	300
 
-/* An owner whose timers are due now and in the next half millisecond. */
+/*
+ * An owner whose timers are due now and in the next half millisecond, and whose reader would be
+ * told then: by the number of events, or by the alarm.
+ */
 static struct mortal *beget(struct htw_hand *hand, struct htw_trig *rig)
 {
 	struct mortal *mortal = kzalloc(sizeof(*mortal), GFP_KERNEL);
+	struct htw_wake_policy policy = {
+		.events		= htw_random_below(&hand->random, MORTAL_TIMERS),
+		.delay_ns	= htw_random_length(&hand->random, 19),
+	};
 	struct htw_user *user = htw_user_get(HTW_TRIG_UID);
 	u64 id, delay_ns;
 	u32 i;
@@ -364,6 +372,7 @@ static struct mortal *beget(struct htw_hand *hand, struct htw_trig *rig)
 		return NULL;
 	}
 	htw_timers_init(&mortal->timers, rig->engine, user, MORTAL_TIMERS);
+	htw_timers_setup(&mortal->timers, rig->engine, policy);
 	for (i = 0; i < MORTAL_TIMERS; i++) {
 		delay_ns = htw_random_length(&hand->random, 20);
 		htw_trig_try_arm(&mortal->timers, live_ns() + delay_ns, i, &id);

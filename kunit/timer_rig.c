@@ -359,6 +359,14 @@ static u64 count_ready(struct kunit *test, struct htw_timers *timers)
 	return nr;
 }
 
+/* Readable only with something to read; and, without a wake-up policy, as soon as there is. */
+static void judge_readable(struct kunit *test, const struct htw_ready *ready)
+{
+	KUNIT_ASSERT_TRUE(test, ready->nr || !ready->readable);
+	if (!ready->policy.delay_ns)
+		KUNIT_ASSERT_EQ(test, ready->readable, ready->nr > 0);
+}
+
 /*
  * What has to hold of an owner between two operations. Returns how many of its timers are queued.
  */
@@ -377,17 +385,22 @@ static u64 judge_owner(struct kunit *test, struct htw_timers *timers)
 	KUNIT_ASSERT_LE(test, timers->pool.free, nr[HTW_FREE]);
 	KUNIT_ASSERT_EQ(test, timers->ready.nr, nr[HTW_EXPIRED]);
 	KUNIT_ASSERT_EQ(test, count_ready(test, timers), nr[HTW_EXPIRED]);
+	judge_readable(test, &timers->ready);
 	return nr[HTW_QUEUED];
 }
 
 /* What has to hold between two operations, on the manual clock. */
 void htw_trig_judge(struct htw_trig *rig)
 {
-	u64 queued = 0;
+	u64 queued = 0, live = 0;
 	unsigned int i;
 
-	for (i = 0; i < rig->nr_owners; i++)
+	for (i = 0; i < rig->nr_owners; i++) {
 		queued += judge_owner(rig->test, rig->owner[i]);
+		live += rig->owner[i]->pool.live;
+	}
+	if (rig->nr_owners)
+		KUNIT_ASSERT_EQ(rig->test, htw_user_timers(rig->owner[0]->user), live);
 	KUNIT_ASSERT_EQ(rig->test, htw_trig_queued(rig), queued);
 	KUNIT_ASSERT_FALSE(rig->test, trig_is_broken(rig));
 }

@@ -25,22 +25,38 @@ static const struct htw_case *const tables[] = {
 	htw_timer_cases_table,
 	htw_timer_cases_name,
 	htw_timer_cases_event,
+	htw_timer_cases_turn,
+	htw_timer_cases_period,
+	htw_timer_cases_keep,
+	htw_timer_cases_slack,
+	htw_timer_cases_wake,
+	htw_timer_cases_user,
+	htw_timer_cases_clock,
+	htw_timer_cases_sweep,
+	htw_timer_cases_walk,
+	htw_timer_cases_trim,
 	htw_timer_cases_model,
 	htw_timer_cases_live,
+	htw_timer_cases_mix,
 	NULL
 };
+
+/* The limit of a user, which some cases change. */
+static u64 max_user_timers;
 
 /* What a case that was given up has left. */
 static void clean_up(struct kunit *test)
 {
+	htw_users_init(max_user_timers);
 	if (test->priv)
 		htw_trig_close(test->priv);
 }
 
-static int draw_seed(struct kunit_suite *suite)
+static int set_up_all(struct kunit_suite *suite)
 {
 	if (!htw_timer_seed)
 		htw_timer_seed = get_random_u64();
+	max_user_timers = htw_user_max_timers();
 	kunit_info(suite, "seed %llu, %u operations in a stream, %u ms with threads\n",
 		   htw_timer_seed, htw_timer_ops, htw_timer_ms);
 	return 0;
@@ -48,7 +64,7 @@ static int draw_seed(struct kunit_suite *suite)
 
 static struct kunit_suite htwheel_timer_suite = {
 	.name		= "htwheel_timer",
-	.suite_init	= draw_seed,
+	.suite_init	= set_up_all,
 	.init		= htw_suite_note,
 	.exit		= clean_up,
 	.test_cases	= htw_suite_cases,

@@ -12,7 +12,7 @@
 /*
  * Entries of a dump that are collected under one hold of the owner's lock; they lie on the stack.
  */
-#define HTW_DUMP_STEP	16U
+#define HTW_DUMP_STEP	12U
 
 unsigned int htw_sweep_mass(struct htw_timers *timers, const struct htwheel_mass *mass,
 			    u64 *cursor);

@@ -6,6 +6,7 @@
 #ifndef HTWHEEL_ABI_TEST_H
 #define HTWHEEL_ABI_TEST_H
 
+#include "abi_layout.h"
 #include "common.h"
 
 /* Pages that can be used, zeroed, with one behind them that cannot be touched; NULL for none. */
@@ -36,6 +37,22 @@ static inline bool all_bytes_are(const void *memory, size_t size, unsigned char 
 		size--;
 	}
 	return !size;
+}
+
+/* The call must fail with this error and leave the argument as it was. */
+static inline int call_and_compare(int fd, unsigned long nr, void *arg, size_t size)
+{
+	void *before = malloc(size);
+	int ret;
+
+	if (!before)
+		return -ENOMEM;
+	memcpy(before, arg, size);
+	ret = device_ioctl(fd, nr, arg);
+	if (memcmp(before, arg, size))
+		ret = -EUCLEAN;
+	free(before);
+	return ret;
 }
 
 #endif /* HTWHEEL_ABI_TEST_H */

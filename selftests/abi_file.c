@@ -342,21 +342,4 @@ TEST_F(file, node_is_for_its_owner_only)
 	EXPECT_EQ(0, st.st_mode & 0007);
 }
 
-/* Whatever it shows, reading it works while timers live. */
-TEST_F(file, fdinfo_can_be_read)
-{
-	char path[64], text[4096];
-	ssize_t ret;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", self->fd);
-	fd = open(path, O_RDONLY);
-	ASSERT_LE(0, fd);
-	ret = read(fd, text, sizeof(text) - 1);
-	ASSERT_LT(0, ret);
-	text[ret] = 0;
-	EXPECT_TRUE(!!strstr(text, "pos:"));
-	close(fd);
-}
-
 TEST_HARNESS_MAIN

@@ -148,85 +148,86 @@ TEST_F(op, B57_absolute_where_there_is_no_time_is_EINVAL)
 	EXPECT_EQ(-EINVAL, refusal(self, op));
 }
 
-/* PERIODIC and KEEP are for ARM; for the others, either reason to refuse them is right. */
-static bool refuses_flag(const FIXTURE_DATA(op) *self, struct htwheel_op op, uint32_t flag)
+/* PERIODIC and KEEP are for ARM alone; PERIODIC without a period is half an order. */
+TEST_F(op, B57_flags_of_arm_alone_are_EINVAL_elsewhere)
 {
-	int ret;
+	const uint32_t flags[] = {
+		HTWHEEL_PERIODIC, HTWHEEL_KEEP, HTWHEEL_PERIODIC | HTWHEEL_KEEP,
+		HTWHEEL_ABSOLUTE | HTWHEEL_KEEP,
+	};
+	size_t i;
 
-	op.flags = flag;
-	ret = refusal(self, op);
-	return ret == -EOPNOTSUPP || (op.opcode != HTWHEEL_OP_ARM && ret == -EINVAL);
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		struct htwheel_op op = VALID_OP;
+
+		op.flags = flags[i];
+		if (flags[i] & HTWHEEL_PERIODIC && variant->opcode == HTWHEEL_OP_ARM)
+			op.period_ns = HOUR_NS;
+		EXPECT_EQ(variant->opcode == HTWHEEL_OP_ARM ? 0 : -EINVAL,
+			  variant->opcode == HTWHEEL_OP_ARM ? submit_one(self->fd, &op) :
+							      refusal(self, op)) {
+			TH_LOG("flags %#x", flags[i]);
+		}
+	}
 }
 
-TEST_F(op, periodic_is_EOPNOTSUPP)
-{
-	if (self->info.features & HTWHEEL_FEAT_PERIODIC)
-		SKIP(return, "the module has PERIODIC");
-	EXPECT_TRUE(refuses_flag(self, VALID_OP, HTWHEEL_PERIODIC));
-}
-
-TEST_F(op, keep_is_EOPNOTSUPP)
-{
-	if (self->info.features & HTWHEEL_FEAT_KEEP)
-		SKIP(return, "the module has KEEP");
-	EXPECT_TRUE(refuses_flag(self, VALID_OP, HTWHEEL_KEEP));
-}
-
-TEST_F(op, policy_is_EOPNOTSUPP)
+TEST_F(op, B57_policy_without_PERIODIC_is_EINVAL)
 {
 	struct htwheel_op op = VALID_OP;
 	unsigned int bit;
 
-	if (self->info.features & HTWHEEL_FEAT_PERIODIC)
-		SKIP(return, "the module has PERIODIC");
 	for (bit = 0; bit < 16; bit++) {
 		op.policy = 1U << bit;
-		EXPECT_EQ(-EOPNOTSUPP, refusal(self, op)) {
+		EXPECT_EQ(-EINVAL, refusal(self, op)) {
 			TH_LOG("bit %u", bit);
 		}
 	}
 }
 
-TEST_F(op, period_is_EOPNOTSUPP)
+TEST_F(op, B57_period_without_PERIODIC_is_EINVAL)
 {
 	struct htwheel_op op = VALID_OP;
 	unsigned int bit;
 
-	if (self->info.features & HTWHEEL_FEAT_PERIODIC)
-		SKIP(return, "the module has PERIODIC");
-	for (bit = 0; bit < 63; bit++) {
+	for (bit = 0; bit < 64; bit++) {
 		op.period_ns = 1ULL << bit;
-		EXPECT_EQ(-EOPNOTSUPP, refusal(self, op)) {
+		EXPECT_EQ(-EINVAL, refusal(self, op)) {
 			TH_LOG("bit %u", bit);
 		}
 	}
 }
 
-TEST_F(op, slack_is_EOPNOTSUPP)
+/* ARM takes any that is a time; the others take none. */
+TEST_F(op, slack)
 {
 	struct htwheel_op op = VALID_OP;
 	unsigned int bit;
+	int ret;
 
-	if (self->info.features & HTWHEEL_FEAT_SLACK)
-		SKIP(return, "the module has SLACK");
-	for (bit = 0; bit < 63; bit++) {
+	for (bit = 0; bit < 64; bit++) {
 		op.slack_ns = 1ULL << bit;
-		EXPECT_EQ(-EOPNOTSUPP, refusal(self, op)) {
+		if (variant->opcode == HTWHEEL_OP_ARM && bit < 63)
+			ret = submit_one(self->fd, &op);
+		else
+			ret = refusal(self, op);
+		EXPECT_EQ(variant->opcode == HTWHEEL_OP_ARM && bit < 63 ? 0 : -EINVAL, ret) {
 			TH_LOG("bit %u", bit);
 		}
+		if (!ret)
+			ASSERT_EQ(0, device_stats(self->fd, &self->stats));
 	}
 }
 
-TEST_F(op, tag_is_EOPNOTSUPP)
+TEST_F(op, tag)
 {
 	struct htwheel_op op = VALID_OP;
 	unsigned int bit;
 
-	if (self->info.features & HTWHEEL_FEAT_TAG)
-		SKIP(return, "the module has TAG");
 	for (bit = 0; bit < 32; bit++) {
 		op.tag = 1U << bit;
-		EXPECT_EQ(-EOPNOTSUPP, refusal(self, op)) {
+		EXPECT_EQ(variant->opcode == HTWHEEL_OP_ARM ? 0 : -EINVAL,
+			  variant->opcode == HTWHEEL_OP_ARM ? submit_one(self->fd, &op) :
+							      refusal(self, op)) {
 			TH_LOG("bit %u", bit);
 		}
 	}
@@ -286,6 +287,85 @@ TEST_F(op, B57_broken_rule_of_an_unknown_timer_is_EINVAL)
 	EXPECT_EQ(-ENOENT, refusal(self, op));
 	op.reserved = 1;
 	EXPECT_EQ(-EINVAL, refusal(self, op));
+}
+
+FIXTURE(arm) {
+	FIXTURE_DATA(op) op;
+	struct htwheel_op periodic;
+};
+
+FIXTURE_SETUP(arm)
+{
+	op_setup(_metadata, &self->op, NULL);
+	self->periodic = valid_op(&self->op, HTWHEEL_OP_ARM, true);
+	self->periodic.flags = HTWHEEL_PERIODIC;
+	self->periodic.period_ns = HOUR_NS;
+}
+
+FIXTURE_TEARDOWN(arm)
+{
+	close(self->op.fd);
+}
+
+TEST_F(arm, B46_period_of_0_or_with_the_top_bit_is_EINVAL)
+{
+	const uint64_t periods[] = { 0, 1ULL << 63, (1ULL << 63) + 1, UINT64_MAX - 1, UINT64_MAX };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(periods); i++) {
+		self->periodic.period_ns = periods[i];
+		EXPECT_EQ(-EINVAL, refusal(&self->op, self->periodic)) {
+			TH_LOG("period %#llx", (unsigned long long)periods[i]);
+		}
+	}
+}
+
+TEST_F(arm, B46_period_from_1_to_NEVER)
+{
+	const uint64_t periods[] = {
+		1, 2, 1023, 1024, NS_PER_S, 1ULL << 32, 1ULL << 62, HTWHEEL_NEVER_NS - 1,
+		HTWHEEL_NEVER_NS,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(periods); i++) {
+		self->periodic.period_ns = periods[i];
+		EXPECT_EQ(0, submit_one(self->op.fd, &self->periodic)) {
+			TH_LOG("period %#llx", (unsigned long long)periods[i]);
+		}
+	}
+}
+
+TEST_F(arm, B57_unknown_policy_is_EINVAL)
+{
+	uint32_t policy;
+
+	for (policy = 0; policy <= HTWHEEL_POLICY_DELAY; policy++) {
+		self->periodic.policy = policy;
+		EXPECT_EQ(0, submit_one(self->op.fd, &self->periodic));
+	}
+	ASSERT_EQ(0, device_stats(self->op.fd, &self->op.stats));
+	self->periodic.id = JUNK64;
+	for (; policy < 0x10000; policy = policy < 0x100 ? policy + 1 : policy << 1) {
+		self->periodic.policy = policy;
+		EXPECT_EQ(-EINVAL, refusal(&self->op, self->periodic)) {
+			TH_LOG("policy %#x", policy);
+		}
+	}
+}
+
+TEST_F(arm, slack_of_NEVER)
+{
+	struct htwheel_op op = valid_op(&self->op, HTWHEEL_OP_ARM, true);
+
+	op.slack_ns = HTWHEEL_NEVER_NS;
+	EXPECT_EQ(0, submit_one(self->op.fd, &op));
+	ASSERT_EQ(0, device_stats(self->op.fd, &self->op.stats));
+	op.id = JUNK64;
+	op.slack_ns++;
+	EXPECT_EQ(-EINVAL, refusal(&self->op, op));
+	op.slack_ns = UINT64_MAX;
+	EXPECT_EQ(-EINVAL, refusal(&self->op, op));
 }
 
 FIXTURE(opcode) {

@@ -63,12 +63,14 @@ TEST_F(setup, B57_unknown_clock_is_EINVAL)
 	}
 }
 
-TEST_F(setup, absent_clock_is_EOPNOTSUPP)
+TEST_F(setup, boottime_if_it_is_there)
 {
-	if (self->info.features & HTWHEEL_FEAT_BOOTTIME)
-		SKIP(return, "the module has BOOTTIME");
+	const bool there = self->info.features & HTWHEEL_FEAT_BOOTTIME;
+
 	self->arg.clock = HTWHEEL_CLOCK_BOOTTIME;
-	EXPECT_EQ(-EOPNOTSUPP, call_setup(self->fd, &self->arg));
+	EXPECT_EQ(there ? 0 : -EOPNOTSUPP, call_setup(self->fd, &self->arg));
+	ASSERT_EQ(0, device_info(self->fd, &self->info));
+	EXPECT_EQ(there ? HTWHEEL_CLOCK_BOOTTIME : HTWHEEL_CLOCK_MONOTONIC, self->info.clock);
 }
 
 TEST_F(setup, absent_manual_clock_is_EOPNOTSUPP)
@@ -77,6 +79,98 @@ TEST_F(setup, absent_manual_clock_is_EOPNOTSUPP)
 		SKIP(return, "the module has MANUAL");
 	self->arg.clock = HTWHEEL_CLOCK_MANUAL;
 	EXPECT_EQ(-EOPNOTSUPP, call_setup(self->fd, &self->arg));
+	self->arg.clock = HTWHEEL_CLOCK_MONOTONIC;
+	EXPECT_EQ(0, call_setup(self->fd, &self->arg));
+}
+
+/* Above 1 event, the last ones could wait for ever. */
+TEST_F(setup, number_of_events_without_a_time_is_EINVAL)
+{
+	const uint32_t numbers[] = { 2, 3, 0x100, 0x10000, 0x80000000, UINT32_MAX };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
+		self->arg.wake_events = numbers[i];
+		EXPECT_EQ(-EINVAL, call_setup(self->fd, &self->arg)) {
+			TH_LOG("%u events", numbers[i]);
+		}
+	}
+	self->arg.wake_events = 1;
+	EXPECT_EQ(0, call_setup(self->fd, &self->arg));
+}
+
+/* INFO says what was given, whether it is the default in disguise or not. */
+TEST_F(setup, wake_up_policies)
+{
+	const uint32_t events[] = { 0, 1, 2, 1000, UINT32_MAX };
+	const uint32_t usecs[] = { 0, 1, 1000, 60000000, UINT32_MAX };
+	struct htwheel_info info;
+	size_t i;
+	int fd;
+
+	for (i = 0; i < ARRAY_SIZE(events) * ARRAY_SIZE(usecs); i++) {
+		self->arg.wake_events = events[i % ARRAY_SIZE(events)];
+		self->arg.wake_usecs = usecs[i / ARRAY_SIZE(events)];
+		fd = open_device(O_NONBLOCK);
+		ASSERT_LE(0, fd);
+		if (self->arg.wake_events > 1 && !self->arg.wake_usecs) {
+			EXPECT_EQ(-EINVAL, call_setup(fd, &self->arg));
+			self->arg.wake_events = 0;
+		}
+		EXPECT_EQ(0, call_setup(fd, &self->arg)) {
+			TH_LOG("%u events, %u us", self->arg.wake_events, self->arg.wake_usecs);
+		}
+		ASSERT_EQ(0, device_info(fd, &info));
+		EXPECT_EQ(self->arg.wake_events, info.wake_events);
+		EXPECT_EQ(self->arg.wake_usecs, info.wake_usecs);
+		close(fd);
+	}
+}
+
+/* What an older program leaves out is 0; what it has in part counts as far as it goes. */
+TEST_F(setup, shorter_argument_has_no_more_than_it_has)
+{
+	struct htwheel_info info;
+	uint32_t size;
+	int fd;
+
+	for (size = HTWHEEL_SETUP_V1; size <= sizeof(self->arg); size++) {
+		fd = open_device(O_NONBLOCK);
+		ASSERT_LE(0, fd);
+		memset(&self->arg, JUNK, sizeof(self->arg));
+		self->arg.size = size;
+		self->arg.flags = 0;
+		self->arg.clock = HTWHEEL_CLOCK_MONOTONIC;
+		self->arg.reserved = 0;
+		self->arg.max_timers = 7;
+		/* Its lowest byte comes first on all machines that run the tests. */
+		self->arg.wake_events = 1;
+		if (size < offsetof(struct htwheel_setup, wake_usecs))
+			memset(&self->arg.wake_usecs, JUNK, sizeof(self->arg.wake_usecs));
+		else
+			self->arg.wake_usecs = 0x01010101;
+		EXPECT_EQ(0, call_setup(fd, &self->arg)) {
+			TH_LOG("size %u", size);
+		}
+		ASSERT_EQ(0, device_info(fd, &info));
+		EXPECT_EQ(7, info.max_timers);
+		EXPECT_EQ(size > HTWHEEL_SETUP_V1, info.wake_events);
+		if (size <= offsetof(struct htwheel_setup, wake_usecs))
+			EXPECT_EQ(0, info.wake_usecs);
+		if (size == sizeof(self->arg))
+			EXPECT_EQ(0x01010101, info.wake_usecs);
+		close(fd);
+	}
+}
+
+TEST_F(setup, argument_of_v1_makes_a_file_that_is_readable_at_once)
+{
+	self->arg.size = HTWHEEL_SETUP_V1;
+	self->arg.wake_events = 1000;
+	self->arg.wake_usecs = UINT32_MAX;
+	ASSERT_EQ(0, call_setup(self->fd, &self->arg));
+	ASSERT_EQ(0, arm_at(self->fd, 0, 0, NULL));
+	EXPECT_TRUE(is_readable(self->fd));
 }
 
 TEST_F(setup, B57_reserved_is_EINVAL)
@@ -159,6 +253,7 @@ TEST_F(setup, after_other_calls_than_arm_is_accepted)
 	EXPECT_FALSE(is_readable(self->fd));
 	EXPECT_EQ(0, device_submit(self->fd, &sub, NULL, 0));
 	EXPECT_EQ(-ENOENT, query(self->fd, 1, NULL));
+	EXPECT_EQ(-EINVAL, arm_at(self->fd, UINT64_MAX, 0, NULL));
 	EXPECT_EQ(0, device_setup(self->fd, 1));
 }
 

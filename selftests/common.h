@@ -274,6 +274,78 @@ static inline int query(int fd, uint64_t id, uint64_t *left_ns)
 	return ask(fd, HTWHEEL_OP_QUERY, id, left_ns);
 }
 
+/* One call; all but the size is the caller's. */
+static inline int device_mass(int fd, struct htwheel_mass *mass)
+{
+	mass->size = sizeof(*mass);
+	return device_ioctl(fd, HTWHEEL_IOC_MASS, mass);
+}
+
+/* As many calls as signals make of it. Returns an errno, and what all of them did. */
+static inline int mass_all(int fd, struct htwheel_mass mass, uint64_t *done)
+{
+	int ret;
+
+	*done = 0;
+	mass.cursor = 0;
+	do {
+		mass.done = JUNK64;
+		ret = device_mass(fd, &mass);
+		*done += mass.done;
+	} while (ret == -EINTR);
+	return ret ? ret : mass.cursor ? -EPROTO : 0;
+}
+
+/* One call that goes on at the struct's cursor; all else in it is filled in anew. */
+static inline int device_dump(int fd, struct htwheel_dump *dump,
+			      struct htwheel_dump_entry *entries, uint32_t nr)
+{
+	*dump = (struct htwheel_dump){
+		.size		= sizeof(*dump),
+		.entries	= (uintptr_t)entries,
+		.nr		= nr,
+		.stride		= sizeof(*entries),
+		.cursor		= dump->cursor,
+		.done		= JUNK32,
+	};
+	return device_ioctl(fd, HTWHEEL_IOC_DUMP, dump);
+}
+
+/* All timers of the context: their number, or a negative errno (E2BIG if there are more). */
+static inline int dump_all(int fd, struct htwheel_dump_entry *entries, uint32_t max)
+{
+	struct htwheel_dump dump = { .cursor = 0 };
+	struct htwheel_dump_entry one_more;
+	uint32_t nr = 0, room;
+	int ret;
+
+	do {
+		room = max - nr < BATCH ? max - nr : BATCH;
+		ret = device_dump(fd, &dump, room ? entries + nr : &one_more, room ? room : 1);
+		if (ret && ret != -EINTR)
+			return ret;
+		if (dump.done > room)
+			return room ? -EPROTO : -E2BIG;
+		nr += dump.done;
+	} while (dump.cursor || ret);
+	return nr;
+}
+
+/* What is said of one timer of a context with a few; ENOENT if it is not listed. */
+static inline int dump_one(int fd, uint64_t id, struct htwheel_dump_entry *entry)
+{
+	struct htwheel_dump_entry entries[256];
+	int i, nr = dump_all(fd, entries, 256);
+
+	for (i = 0; i < nr; i++) {
+		if (entries[i].id != id)
+			continue;
+		*entry = entries[i];
+		return 0;
+	}
+	return nr < 0 ? nr : -ENOENT;
+}
+
 /* Number of events read, or a negative errno; -EPROTO if it was not a whole number of events. */
 static inline int read_events(int fd, struct htwheel_event *events, size_t max)
 {

@@ -350,6 +350,61 @@ TEST_F(fault, B58_array_rewritten_during_the_call)
 	EXPECT_LT(0, armed);
 }
 
+/* Half of an option is an error; so no timer may have half of one. */
+static void *rewrite_options(void *arg)
+{
+	struct meddler *meddler = arg;
+	volatile struct htwheel_op *op;
+	uint64_t seed = 42;
+
+	while (!__atomic_load_n(&meddler->stop, __ATOMIC_RELAXED)) {
+		op = &meddler->ops[chance_below(&seed, NR_OPS)];
+		switch (chance_below(&seed, 3)) {
+		case 0:
+			op->flags = chance_below(&seed, 2) ? HTWHEEL_PERIODIC : 0;
+			break;
+		case 1:
+			op->period_ns = chance_below(&seed, 2) ? 200 : 0;
+			break;
+		default:
+			op->policy = chance_below(&seed, 2) ? HTWHEEL_POLICY_SKIP : 0;
+		}
+	}
+	return NULL;
+}
+
+TEST_F(fault, B58_options_rewritten_during_the_call)
+{
+	struct meddler meddler = { .ops = (void *)self->map };
+	uint64_t end_ns = now_ns() + NS_PER_S / 2, accepted = 0;
+	struct htwheel_dump_entry entries[NR_OPS + 1];
+	struct htwheel_submit sub;
+	uint64_t done;
+	pthread_t thread;
+	int i, nr;
+
+	for (i = 0; i < NR_OPS; i++)
+		make_arm(&meddler.ops[i], i);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, rewrite_options, &meddler));
+	while (now_ns() < end_ns) {
+		ASSERT_EQ(0, device_submit(self->fd, &sub, meddler.ops, NR_OPS));
+		nr = dump_all(self->fd, entries, NR_OPS + 1);
+		ASSERT_EQ(sub.done - sub.failed, nr);
+		for (i = 0; i < nr; i++) {
+			ASSERT_EQ(entries[i].flags ? 200 : 0, entries[i].period_ns);
+			ASSERT_TRUE(entries[i].flags || !entries[i].policy);
+		}
+		ASSERT_EQ(0, mass_all(self->fd,
+				      (struct htwheel_mass){ .opcode = HTWHEEL_MASS_CANCEL },
+				      &done));
+		ASSERT_EQ(nr, done);
+		accepted += nr;
+	}
+	__atomic_store_n(&meddler.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	EXPECT_LT(0, accepted);
+}
+
 /* Memory that comes and goes: results may get lost then, but done still says what was done. */
 static void *take_away(void *arg)
 {

@@ -7,6 +7,7 @@
  */
 #include "harness.h"
 #include "ledger.h"
+#include "turns.h"
 
 #define ONLINE		"/sys/devices/system/cpu/cpu1/online"
 
@@ -16,6 +17,44 @@ FIXTURE(hotplug) {
 	uint64_t queued;
 	int fd;
 };
+
+FIXTURE_VARIANT(hotplug) {
+	uint32_t clock;
+};
+
+FIXTURE_VARIANT_ADD(hotplug, monotonic) {
+	.clock = HTWHEEL_CLOCK_MONOTONIC,
+};
+
+/* Another engine, whose CPUs go and come as well. A guest has not slept: the two clocks agree. */
+FIXTURE_VARIANT_ADD(hotplug, boottime) {
+	.clock = HTWHEEL_CLOCK_BOOTTIME,
+};
+
+static int open_on_clock(uint32_t clock)
+{
+	int fd = open_device(O_NONBLOCK), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = setup_like(fd, (struct htwheel_setup){ .clock = clock });
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+/* As queued_timers(), of the contexts with that clock. */
+static uint64_t queued_on(uint32_t clock)
+{
+	struct htwheel_stats stats = { .queued = 0 };
+	int fd = open_on_clock(clock);
+
+	if (fd < 0 || device_stats(fd, &stats))
+		stats.queued = UINT64_MAX;
+	close(fd);
+	return stats.queued;
+}
 
 static bool write_online(const char *value)
 {
@@ -45,8 +84,8 @@ FIXTURE_SETUP(hotplug)
 	if (access(ONLINE, W_OK))
 		SKIP(return, "CPU 1 cannot be taken offline");
 	set_online(true);
-	self->queued = queued_timers();
-	self->fd = open_device(O_NONBLOCK);
+	self->queued = queued_on(variant->clock);
+	self->fd = open_on_clock(variant->clock);
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, device_info(self->fd, &self->info));
 	ASSERT_EQ(0, ledger_init(&self->ledger, scaled(20000)));
@@ -58,7 +97,7 @@ FIXTURE_TEARDOWN(hotplug)
 	EXPECT_TRUE(set_online(true));
 	close(self->fd);
 	ledger_free(&self->ledger);
-	EXPECT_TRUE(wait_queued(self->queued));
+	EXPECT_EQ(self->queued, queued_on(variant->clock));
 }
 
 static uint32_t info_cpus(int fd)
@@ -204,7 +243,8 @@ TEST_F(hotplug, B68_under_load)
 		memset(&storms[i], 0, sizeof(storms[i]));
 		storms[i].number = i;
 		storms[i].stop = &stop;
-		storms[i].fd = open_device(O_NONBLOCK);
+		/* Half of them on the other clock. */
+		storms[i].fd = open_on_clock(i & 1);
 		ASSERT_LE(0, storms[i].fd);
 		ASSERT_EQ(0, ledger_init(&storms[i].ledger, 500));
 		ASSERT_EQ(0, pthread_create(&threads[i], NULL, storm, &storms[i]));
@@ -224,9 +264,71 @@ TEST_F(hotplug, B68_under_load)
 		close(storms[i].fd);
 	}
 	/* The far ones have travelled, and all are there. */
-	EXPECT_EQ(self->queued + self->ledger.nr, queued_timers());
+	EXPECT_EQ(self->queued + self->ledger.nr, queued_on(variant->clock));
 	for (i = 0; i < self->ledger.nr; i += 1 + self->ledger.nr / 1000)
 		ASSERT_EQ(0, cancel(self->fd, self->ledger.timers[i].id, NULL));
+}
+
+/* A periodic timer that is re-armed on CPUs which go away, with slack, keeps its beat. */
+TEST_F(hotplug, B68_periodic_timers_keep_their_beat)
+{
+	const uint64_t period_ns = 5 * NS_PER_MS;
+	struct htwheel_op op = {
+		.flags = HTWHEEL_ABSOLUTE | HTWHEEL_PERIODIC,
+		.policy = HTWHEEL_POLICY_COUNT,
+		.time_ns = now_ns() + period_ns,
+		.period_ns = period_ns,
+	};
+	uint64_t next_ns[2] = { op.time_ns, op.time_ns }, number;
+	struct htwheel_event event;
+	unsigned int round, i;
+
+	ASSERT_EQ(0, arm_like(self->fd, op, NULL));
+	op.slack_ns = period_ns;
+	op.user_data = 1;
+	ASSERT_EQ(0, arm_like(self->fd, op, NULL));
+	for (round = 0; round < scaled(6); round++) {
+		ASSERT_EQ(0, pin_to(1));
+		for (i = 0; i < 10; i++) {
+			ASSERT_EQ(0, next_event(self->fd, &event));
+			number = event.user_data;
+			ASSERT_GE(1, number);
+			ASSERT_EQ(next_ns[number], event.deadline_ns);
+			ASSERT_LE(event.deadline_ns, event.fired_ns);
+			next_ns[number] += event.count * period_ns;
+		}
+		ASSERT_EQ(0, unpin());
+		ASSERT_TRUE(set_online(round & 1));
+	}
+}
+
+/* The wait before readers are told runs on the CPU that goes. */
+TEST_F(hotplug, B68_wait_of_a_wake_up_policy)
+{
+	const uint32_t usecs = 300000;
+	uint64_t armed_ns;
+	unsigned int round;
+	int fd;
+
+	for (round = 0; round < 3; round++) {
+		fd = open_device(O_NONBLOCK);
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(0, setup_like(fd, (struct htwheel_setup){
+			.clock = variant->clock,
+			.wake_usecs = usecs,
+		}));
+		ASSERT_EQ(0, pin_to(1));
+		armed_ns = now_ns();
+		/* By the arm itself, and by a pass. */
+		ASSERT_EQ(0, arm_in(fd, round * NS_PER_MS, 0, NULL));
+		sleep_ns(10 * NS_PER_MS);
+		ASSERT_EQ(0, unpin());
+		ASSERT_TRUE(set_online(false));
+		EXPECT_TRUE(wait_readable(fd));
+		EXPECT_LE(armed_ns + usecs * NS_PER_US, now_ns());
+		ASSERT_TRUE(set_online(true));
+		close(fd);
+	}
 }
 
 TEST_HARNESS_MAIN

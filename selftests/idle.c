@@ -6,6 +6,7 @@
  */
 #include "harness.h"
 #include "ledger.h"
+#include "turns.h"
 
 /*
  * After an idle time, a clock that was not brought forward makes short timers late by about that
@@ -98,6 +99,25 @@ TEST_F(idle, no_work_for_unread_events)
 	ASSERT_TRUE(wait_readable(self->fd));
 	EXPECT_TRUE(stays_at_rest(self->fd, NS_PER_S / 2));
 	EXPECT_TRUE(is_readable(self->fd));
+}
+
+/* Nor do names that wait for their next deadline, and periodic timers that nobody reads. */
+TEST_F(idle, B70_no_work_for_kept_and_periodic_timers)
+{
+	struct htwheel_event events[100];
+	struct htwheel_stats stats;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(events); i++)
+		ASSERT_EQ(0, arm_kept(self->fd, 0, i, NULL));
+	ASSERT_EQ(100, read_events(self->fd, events, ARRAY_SIZE(events)));
+	for (i = 0; i < 100; i++)
+		ASSERT_EQ(0, arm_every(self->fd, i % 4, now_ns() + i * NS_PER_US, 1, i, NULL));
+	ASSERT_TRUE(wait_expired(self->fd, 100));
+	EXPECT_TRUE(stays_at_rest(self->fd, NS_PER_S / 2));
+	ASSERT_EQ(0, device_stats(self->fd, &stats));
+	EXPECT_EQ(100, stats.idle);
+	EXPECT_EQ(100, stats.pending);
 }
 
 /* Far timers are not worth a wake-up a tick: each costs at most one move for each level, in all. */

@@ -281,6 +281,120 @@ TEST_F(inject, arm_in_a_grown_pool)
 	}
 }
 
+/* Numbers 0 to NR_OPS - 1 of a walk that goes on where each call left it. */
+static bool walk_finds_all(int fd, uint32_t nth, int nth_fd, bool *struck)
+{
+	static struct htwheel_dump_entry entries[64];
+	struct htwheel_dump dump = { .cursor = 0 };
+	uint32_t i, seen[NR_OPS] = { 0 };
+	bool known, first = true;
+	int ret;
+
+	do {
+		if (first)
+			fail_nth(nth_fd, nth);
+		ret = device_dump(fd, &dump, entries, 64);
+		if (first)
+			*struck = was_injected(nth_fd);
+		known = dump.done != JUNK32;
+		/* Its answer could not be copied out: from the beginning. */
+		if (ret && !known) {
+			memset(seen, 0, sizeof(seen));
+			dump.cursor = 0;
+		}
+		if (ret && !(first && *struck && (ret == -EFAULT || ret == -ENOMEM)))
+			return false;
+		for (i = 0; i < dump.done && known; i++)
+			if (entries[i].user_data >= NR_OPS || seen[entries[i].user_data]++)
+				return false;
+		first = false;
+	} while (dump.cursor || ret);
+	for (i = 0; i < NR_OPS; i++)
+		if (!seen[i])
+			return false;
+	return true;
+}
+
+TEST_F(inject, dump)
+{
+	bool struck = true;
+	unsigned int nth;
+
+	make_arms(self->ops, now_ns() + HOUR_NS);
+	ASSERT_EQ(0, submit_all(self->fd, self->ops, NR_OPS));
+	for (nth = 1; struck && nth < MAX_NTH; nth++)
+		ASSERT_TRUE(walk_finds_all(self->fd, nth, self->nth_fd, &struck)) {
+			TH_LOG("chance %u", nth);
+		}
+	TH_LOG("%u chances to fail", nth - 2);
+	EXPECT_LT(2, nth);
+}
+
+/* SHIFT by an hour and back: it needs no memory, and says what it did if it can say anything. */
+TEST_F(inject, mass)
+{
+	struct htwheel_mass mass;
+	bool struck = true;
+	unsigned int nth;
+	uint64_t left_ns;
+	int ret, i;
+
+	make_arms(self->ops, now_ns() + 100 * HOUR_NS);
+	ASSERT_EQ(0, submit_all(self->fd, self->ops, NR_OPS));
+	for (nth = 1; struck && nth < MAX_NTH; nth++) {
+		mass = (struct htwheel_mass){
+			.opcode = HTWHEEL_MASS_SHIFT, .done = JUNK64,
+			.shift_ns = nth % 2 ? (int64_t)HOUR_NS : -(int64_t)HOUR_NS,
+		};
+		fail_nth(self->nth_fd, nth);
+		ret = device_mass(self->fd, &mass);
+		struck = was_injected(self->nth_fd);
+		ASSERT_TRUE(is_explained(ret, struck)) {
+			TH_LOG("chance %u: %d", nth, ret);
+		}
+		for (i = 0; i < NR_OPS; i++)
+			ASSERT_EQ(0, query(self->fd, self->ops[i].id, &left_ns));
+		if (!ret) {
+			EXPECT_EQ(NR_OPS, mass.done);
+			EXPECT_EQ(0, mass.cursor);
+		}
+	}
+	TH_LOG("%u chances to fail", nth - 2);
+	EXPECT_LT(2, nth);
+}
+
+/* Memory goes and comes back; what lives stays, and what is stale stays stale. */
+TEST_F(inject, trim)
+{
+	struct htwheel_mass mass;
+	bool struck = true;
+	unsigned int nth;
+	uint64_t live;
+	int ret, i;
+
+	ASSERT_EQ(0, arm_in(self->fd, HOUR_NS, 0, &live));
+	for (nth = 1; struck && nth < MAX_NTH; nth++) {
+		make_arms(self->ops, now_ns() + HOUR_NS);
+		ASSERT_EQ(0, submit_all(self->fd, self->ops, NR_OPS));
+		for (i = 0; i < NR_OPS; i++) {
+			ASSERT_EQ(0, self->ops[i].result);
+			ASSERT_EQ(0, cancel(self->fd, self->ops[i].id, NULL));
+		}
+		mass = (struct htwheel_mass){ .opcode = HTWHEEL_MASS_TRIM, .done = JUNK64 };
+		fail_nth(self->nth_fd, nth);
+		ret = device_mass(self->fd, &mass);
+		struck = was_injected(self->nth_fd);
+		ASSERT_TRUE(is_explained(ret, struck)) {
+			TH_LOG("chance %u: %d", nth, ret);
+		}
+		ASSERT_EQ(0, query(self->fd, live, NULL));
+		for (i = 0; i < NR_OPS; i++)
+			ASSERT_EQ(-ENOENT, query(self->fd, self->ops[i].id, NULL));
+	}
+	TH_LOG("%u chances to fail", nth - 2);
+	EXPECT_LT(2, nth);
+}
+
 /* A read that fails loses nothing; one that succeeds in part returns whole events. */
 TEST_F(inject, read)
 {

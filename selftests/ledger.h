@@ -247,9 +247,13 @@ static inline int ledger_cancel(struct ledger *ledger, int fd, uint32_t first, u
 static inline const char *ledger_mismatch(const struct ledger *ledger, int fd)
 {
 	struct htwheel_stats stats;
+	uint64_t late = 0;
+	size_t i;
 
 	if (device_stats(fd, &stats))
 		return "the call failed";
+	for (i = 0; i < HTWHEEL_LATE_BINS; i++)
+		late += stats.late[i];
 	if (stats.armed != stats.fired + stats.cancelled + stats.replaced + stats.pending)
 		return "the module's books do not balance";
 	if (stats.armed != ledger->armed)
@@ -262,8 +266,13 @@ static inline const char *ledger_mismatch(const struct ledger *ledger, int fd)
 		return "replaced";
 	if (stats.expired > stats.pending)
 		return "expired";
-	if (stats.peak < stats.pending)
+	if (stats.peak < stats.pending + stats.idle)
 		return "peak";
+	if (late != stats.fired)
+		return "late";
+	/* A ledger's timers end with their events, and each of these stands for itself. */
+	if (stats.idle || stats.missed)
+		return "idle or missed";
 	return NULL;
 }
 

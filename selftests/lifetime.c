@@ -258,8 +258,9 @@ static void __attribute__((constructor)) answer_probe(void)
 	if (!text)
 		return;
 	fd = atoi(text);
+	/* The one who started it may be about to close the descriptor. */
 	if (fcntl(fd, F_GETFD) < 0)
-		_exit(queued_timers() ? 3 : 1);
+		_exit(wait_queued(0) ? 1 : 3);
 	ret = device_stats(fd, &stats);
 	_exit(ret || stats.pending != 2 || !wait_readable(fd) ? 2 : 0);
 }

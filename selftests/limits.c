@@ -4,6 +4,7 @@
  */
 #include "harness.h"
 #include "ledger.h"
+#include "many.h"
 
 FIXTURE(limit) {
 	struct ledger ledger;
@@ -84,6 +85,31 @@ TEST_F(limit, after_one_event_was_read_exactly_one_more)
 	EXPECT_TRUE(is_full(self));
 }
 
+/* One that is kept is a timer, whether it has a deadline or not. */
+TEST_F(limit, idle_timers_count)
+{
+	struct htwheel_op op = {
+		.opcode = HTWHEEL_OP_ARM, .flags = HTWHEEL_ABSOLUTE | HTWHEEL_KEEP,
+	};
+	struct htwheel_event event;
+	struct htwheel_stats stats;
+
+	ASSERT_EQ(0, cancel(self->fd, self->ledger.timers[0].id, NULL));
+	ASSERT_EQ(0, submit_one(self->fd, &op));
+	ASSERT_EQ(1, read_events(self->fd, &event, 1));
+	ASSERT_EQ(HTWHEEL_EVENT_LIVE, event.flags);
+	ASSERT_EQ(0, device_stats(self->fd, &stats));
+	EXPECT_EQ(1, stats.idle);
+	EXPECT_EQ(self->limit - 1, stats.pending);
+	EXPECT_EQ(self->limit, stats.peak);
+	EXPECT_EQ(-ENOSPC, arm_in(self->fd, HOUR_NS, 0, NULL));
+	ASSERT_EQ(0, rearm_in(self->fd, op.id, HOUR_NS));
+	EXPECT_TRUE(is_full(self));
+	ASSERT_EQ(0, cancel(self->fd, op.id, NULL));
+	ASSERT_EQ(0, arm_in(self->fd, HOUR_NS, 0, NULL));
+	EXPECT_TRUE(is_full(self));
+}
+
 TEST_F(limit, rearm_needs_no_room)
 {
 	uint32_t i;
@@ -123,24 +149,6 @@ TEST_F(limit, batch_across_the_limit)
 	EXPECT_EQ(-ENOSPC, ops[4].result);
 	EXPECT_EQ(-ENOSPC, ops[5].result);
 	EXPECT_TRUE(is_full(self));
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static bool ids_are_unique(uint64_t *ids, size_t nr)
-{
-	size_t i;
-
-	qsort(ids, nr, sizeof(*ids), compare_ids);
-	for (i = 1; i < nr; i++)
-		if (ids[i] == ids[i - 1])
-			return false;
-	return nr && ids[0];
 }
 
 #define FILLS	6

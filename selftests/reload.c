@@ -2,90 +2,12 @@
 /*
  * Loading and unloading the module: refused while it is in use, possible at any other time, and
  * never with a bad parameter.
- *
- * The variable HTWHEEL_KO names the module's file. In the end the module is loaded as it was found.
  */
-#define COMMON_WITHOUT_DEVICE
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 #include "harness.h"
+#include "module.h"
 #include "ledger.h"
-
-#define MODULE		"htwheel"
-
-/*
- * The parameters that the module had when this program started; every test's process inherits them.
- */
-static char parameters[256];
-
-/* As load() takes them. */
-static void read_parameters(char *text, size_t size)
-{
-	static const char *const names[] = { "tick_shift", "max_timers", "design" };
-	char path[128], value[64];
-	size_t i, length = 0;
-	FILE *file;
-
-	text[0] = 0;
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		snprintf(path, sizeof(path), "/sys/module/" MODULE "/parameters/%s", names[i]);
-		file = fopen(path, "r");
-		if (!file)
-			continue;
-		if (fscanf(file, "%63s", value) == 1)
-			length += snprintf(text + length, size - length, "%s=%s ", names[i],
-					   value);
-		fclose(file);
-	}
-}
-
-static void __attribute__((constructor)) remember_parameters(void)
-{
-	read_parameters(parameters, sizeof(parameters));
-}
-
-static int load(const char *with)
-{
-	int fd = open(getenv("HTWHEEL_KO"), O_RDONLY | O_CLOEXEC);
-	int ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = syscall(SYS_finit_module, fd, with, 0) ? -errno : 0;
-	close(fd);
-	return ret;
-}
-
-static int unload(void)
-{
-	return syscall(SYS_delete_module, MODULE, O_NONBLOCK) ? -errno : 0;
-}
-
-static bool is_loaded(void)
-{
-	return !access("/sys/module/" MODULE, F_OK);
-}
-
-/* Loaded, and with the parameters that it was found with. */
-static bool is_as_found(void)
-{
-	char now[sizeof(parameters)];
-
-	read_parameters(now, sizeof(now));
-	return is_loaded() && !strcmp(now, parameters);
-}
-
-/* The last reference may be put a little after a process or a socket is gone. */
-static int unload_soon(void)
-{
-	uint64_t end_ns = now_ns() + patience_ns();
-	int ret;
-
-	while ((ret = unload()) == -EWOULDBLOCK && now_ns() < end_ns)
-		sleep_ns(NS_PER_MS);
-	return ret;
-}
 
 FIXTURE(reload) {
 	int unused;
@@ -93,22 +15,15 @@ FIXTURE(reload) {
 
 FIXTURE_SETUP(reload)
 {
-	if (!getenv("HTWHEEL_KO") || access(getenv("HTWHEEL_KO"), R_OK))
-		SKIP(return, "HTWHEEL_KO does not name the module's file");
-	if (!is_loaded())
-		ASSERT_EQ(0, load(parameters));
-	if (access("/sys/module/" MODULE "/refcnt", F_OK))
-		SKIP(return, "the kernel cannot unload modules");
+	const char *why = why_no_reload();
+
+	if (why)
+		SKIP(return, "%s", why);
 }
 
-/* As it was found, even after a test that failed. */
 FIXTURE_TEARDOWN(reload)
 {
-	if (is_as_found())
-		return;
-	if (is_loaded())
-		ASSERT_EQ(0, unload_soon());
-	ASSERT_EQ(0, load(parameters));
+	ASSERT_EQ(0, restore_module());
 }
 
 /* Refused, and the context works on. */
@@ -276,8 +191,10 @@ TEST_F(reload, bad_parameter_is_refused)
 	static const char *const bad[] = {
 		"tick_shift=9", "tick_shift=31", "tick_shift=-1", "tick_shift=", "tick_shift=19x",
 		"tick_shift=4294967315", "max_timers=0", "max_timers=-1", "max_timers=x",
-		"max_timers=4294967297", "design=", "design=nonsense", "design=wheels",
-		"design=heap tick_shift=9",
+		"max_timers=4294967297", "max_user_timers=0", "max_user_timers=-1",
+		"max_user_timers=x", "max_user_timers=4294967297",
+		"max_user_timers=18446744073709551616", "design=", "design=nonsense",
+		"design=wheels", "design=heap tick_shift=9",
 	};
 	size_t i;
 	int ret;
@@ -335,6 +252,7 @@ TEST_F(reload, defaults)
 	EXPECT_EQ(1ULL << 19, info.tick_ns);
 	EXPECT_EQ(1048576, info.max_timers);
 	EXPECT_EQ(1048576, info.max_timers_ceiling);
+	EXPECT_EQ(1 << 24, info.max_user_timers);
 	EXPECT_STREQ("wheel", info.design);
 	EXPECT_LT(0, info.levels);
 	EXPECT_LT(0, info.slots);
@@ -363,6 +281,23 @@ TEST_F(reload, max_timers)
 	EXPECT_EQ(-EINVAL, device_setup(fd, 2));
 	EXPECT_EQ(0, arm_in(fd, HOUR_NS, 0, NULL));
 	EXPECT_EQ(-ENOSPC, arm_in(fd, HOUR_NS, 0, NULL));
+	close(fd);
+}
+
+TEST_F(reload, max_user_timers)
+{
+	struct htwheel_info info;
+	int fd;
+
+	ASSERT_LOADS("max_user_timers=4294967296", &info);
+	EXPECT_EQ(1ULL << 32, info.max_user_timers);
+	ASSERT_LOADS("max_user_timers=1", &info);
+	EXPECT_EQ(1, info.max_user_timers);
+	EXPECT_EQ(1048576, info.max_timers);
+	fd = open_device(O_NONBLOCK);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, arm_in(fd, HOUR_NS, 0, NULL));
+	EXPECT_EQ(-EDQUOT, arm_in(fd, HOUR_NS, 0, NULL));
 	close(fd);
 }
 

@@ -292,4 +292,45 @@ TEST_F(stress, backlog_that_is_cancelled_is_none)
 	ledger_free(&ledger);
 }
 
+/*
+ * A context that nobody reads, with events by the hundred thousand, is a list that nobody walks:
+ * another one, on the same CPUs, has its timers as ever.
+ */
+TEST_F(stress, B77_context_that_is_not_drained)
+{
+	const uint32_t nr = scaled(100000);
+	struct htwheel_event event;
+	struct htwheel_stats stats;
+	struct ledger stuck;
+	unsigned int round;
+	uint64_t deadline_ns;
+	int fd;
+
+	if (self->info.max_timers < nr)
+		SKIP(return, "the limit is too low");
+	fd = open_device(O_NONBLOCK);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ledger_init(&stuck, nr));
+	ASSERT_EQ(0, ledger_arm(&stuck, self->fd, 0, nr, 0, NS_PER_S / 2));
+	do {
+		sleep_ns(10 * NS_PER_MS);
+		ASSERT_EQ(0, device_stats(self->fd, &stats));
+	} while (stats.expired < nr);
+
+	for (round = 0; round < 100; round++) {
+		ASSERT_EQ(0, pin_to(round));
+		deadline_ns = now_ns() + round % 5 * NS_PER_MS;
+		ASSERT_EQ(0, arm_at(fd, deadline_ns, round, NULL));
+		ASSERT_EQ(0, next_event(fd, &event));
+		EXPECT_EQ(deadline_ns, event.deadline_ns);
+		EXPECT_LE(deadline_ns, event.fired_ns);
+	}
+	/* All of it is there when somebody reads at last. */
+	ASSERT_EQ(0, ledger_drain(&stuck, self->fd, 0));
+	EXPECT_LEDGER_RIGHT(&stuck);
+	ASSERT_BOOKS_MATCH(&stuck, self->fd);
+	ledger_free(&stuck);
+	close(fd);
+}
+
 TEST_HARNESS_MAIN

@@ -8,6 +8,7 @@
 
 #include "harness.h"
 #include "ledger.h"
+#include "turns.h"
 
 #define NR_THREADS	4
 
@@ -125,6 +126,49 @@ TEST_F(teardown, closed_while_timers_fire)
 		close(fd);
 	}
 	ledger_free(&ledger);
+}
+
+/*
+ * The same with all that a context can have: both clocks, a wait before readers are told, timers
+ * that are armed again, that are kept, that may come late.
+ */
+TEST_F(teardown, closed_while_timers_of_all_kinds_fire)
+{
+	unsigned int round, rounds = scaled(60), i;
+	struct htwheel_event events[16];
+	struct htwheel_setup setup;
+	struct htwheel_op op;
+	int fd;
+
+	for (round = 0; round < rounds; round++) {
+		fd = open_device(O_NONBLOCK);
+		ASSERT_LE(0, fd);
+		setup = (struct htwheel_setup){
+			.clock = round & 1 ? HTWHEEL_CLOCK_BOOTTIME : HTWHEEL_CLOCK_MONOTONIC,
+			.wake_events = round & 2 ? 40 : 0,
+			.wake_usecs = round & 6 ? 100 + round * 10 : 0,
+		};
+		ASSERT_EQ(0, setup_like(fd, setup));
+		for (i = 0; i < 80; i++) {
+			op = (struct htwheel_op){
+				.time_ns = i * 20 * NS_PER_US,
+				.slack_ns = i & 1 ? NS_PER_MS : 0,
+			};
+			if (i & 2) {
+				op.flags = HTWHEEL_PERIODIC;
+				op.policy = i / 4 % 4;
+				op.period_ns = 1 + i * NS_PER_US;
+			} else if (i & 4) {
+				op.flags = HTWHEEL_KEEP;
+			}
+			pin_to(i / 16);
+			ASSERT_EQ(0, arm_like(fd, op, NULL));
+		}
+		sleep_ns(round % 8 * 250 * NS_PER_US);
+		if (round & 8)
+			read_events(fd, events, ARRAY_SIZE(events));
+		close(fd);
+	}
 }
 
 /*

@@ -7,6 +7,7 @@
 
 #include "harness.h"
 #include "ledger.h"
+#include "pass_fd.h"
 
 #define NR_TIMERS	1000
 
@@ -146,51 +147,6 @@ TEST_F(life, fork_outlives_its_parent_s_close)
 	EXPECT_EQ(0, reap(pid));
 	EXPECT_TRUE(wait_queued(self->queued));
 	close(ends[0]);
-}
-
-static int send_fd(int socket, int fd)
-{
-	union {
-		char		bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr	align;
-	} control = { .bytes = "" };
-	char byte = 0;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = {
-		.msg_iov	= &iov,
-		.msg_iovlen	= 1,
-		.msg_control	= control.bytes,
-		.msg_controllen	= sizeof(control.bytes),
-	};
-	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
-
-	cmsg->cmsg_level = SOL_SOCKET;
-	cmsg->cmsg_type = SCM_RIGHTS;
-	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
-	return sendmsg(socket, &msg, 0) == 1 ? 0 : -errno;
-}
-
-static int receive_fd(int socket)
-{
-	union {
-		char		bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr	align;
-	} control;
-	char byte;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = {
-		.msg_iov	= &iov,
-		.msg_iovlen	= 1,
-		.msg_control	= control.bytes,
-		.msg_controllen	= sizeof(control.bytes),
-	};
-	int fd;
-
-	if (recvmsg(socket, &msg, MSG_CMSG_CLOEXEC) != 1 || !CMSG_FIRSTHDR(&msg))
-		return -1;
-	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
-	return fd;
 }
 
 /* What another process got through a socket is the context itself, not a copy. */

@@ -235,15 +235,13 @@ static int ctx_arm(struct ctx_run *run, struct htwheel_op *op)
 	return htw_timer_arm(run->timers, &run->group, &spec, &op->id);
 }
 
-/* An operation that was found faulty on its way here has a result already. */
+/* One that has been found faulty has a result already. */
 static int ctx_run_op(struct ctx_run *run, struct htwheel_op *op)
 {
-	int err = op->result ? op->result : ctx_check_op(op);
-
 	if (op->opcode == HTWHEEL_OP_ARM)
 		op->id = 0;
-	if (err)
-		return err;
+	if (op->result)
+		return op->result;
 	switch (op->opcode) {
 	case HTWHEEL_OP_ARM:
 		return ctx_arm(run, op);
@@ -256,14 +254,20 @@ static int ctx_run_op(struct ctx_run *run, struct htwheel_op *op)
 	}
 }
 
-/* Only those that will want a timer: what is reserved for others, others could not have. */
-static u64 ctx_count_arms(const struct htwheel_op *ops, unsigned int nr)
+/*
+ * Give the faulty ones their results. Returns how many of the others will want a timer; no more,
+ * for what is reserved here nobody else of this user can have.
+ */
+static u64 ctx_check_ops(struct htwheel_op *ops, unsigned int nr)
 {
 	unsigned int i;
 	u64 arms = 0;
 
-	for (i = 0; i < nr; i++)
-		arms += ops[i].opcode == HTWHEEL_OP_ARM && !ops[i].result && !ctx_check_op(&ops[i]);
+	for (i = 0; i < nr; i++) {
+		if (!ops[i].result)
+			ops[i].result = ctx_check_op(&ops[i]);
+		arms += ops[i].opcode == HTWHEEL_OP_ARM && !ops[i].result;
+	}
 	return arms;
 }
 
@@ -280,12 +284,13 @@ static u64 ctx_count_arms(const struct htwheel_op *ops, unsigned int nr)
 int htw_ctx_run(struct htw_ctx *ctx, struct htwheel_op *ops, unsigned int nr)
 {
 	struct ctx_run run = { .timers = &ctx->timers };
+	u64 arms = ctx_check_ops(ops, nr);
 	unsigned int i;
 
 	if (mutex_lock_interruptible(&ctx->lock))
 		return -ERESTARTSYS;
 	/* If this fails, the arms that get no timer say so. */
-	htw_timers_reserve(run.timers, ctx_count_arms(ops, nr));
+	htw_timers_reserve(run.timers, arms);
 
 	run.offset_ns = htw_clock_user_offset_ns(run.timers->engine->config.clock);
 	htw_group_begin(&run.group, run.timers->engine);

@@ -300,7 +300,7 @@ static void mix_round(struct htw_hand *hand)
 		expect(mix, "nothing has moved", mix_list(mix, NULL), 0);
 		break;
 	case 2:
-		htw_timers_trim(mix->timers);
+		htw_trig_trim(mix->timers);
 		break;
 	case 3 ... 12:
 		mix_read(mix);
@@ -352,7 +352,7 @@ static void mix_close(struct mix *mix)
 	KUNIT_EXPECT_EQ(test, htw_trig_mass(timers, &mass), mix->nr);
 	KUNIT_EXPECT_EQ(test, htw_user_timers(timers->user), 0);
 	/* Timers that are retired may hold some memory, and with it the room in the queues. */
-	htw_timers_trim(timers);
+	htw_trig_trim(timers);
 	KUNIT_EXPECT_EQ(test, mix->rig->engine->reserved,
 			mix->rig->design->reserve ?
 			timers->pool.nr_chunks * (HTW_CHUNK_PLACES - 1) : 0);

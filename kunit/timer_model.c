@@ -386,7 +386,7 @@ static void do_to_all(struct model *model)
 		do_dump(model);
 		break;
 	case 1:
-		htw_timers_trim(model->timers);
+		htw_trig_trim(model->timers);
 		break;
 	default:
 		do_mass(model);

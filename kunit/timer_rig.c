@@ -311,6 +311,17 @@ void htw_trig_dump(struct htw_trig *rig, struct htw_timers *timers, u64 id,
 	KUNIT_ASSERT_EQ(rig->test, entry->id, id);
 }
 
+/* As a whole TRIM. Returns how many bytes were given back. */
+u64 htw_trig_trim(struct htw_timers *timers)
+{
+	u64 bytes = 0, cursor = 0;
+
+	do {
+		bytes += htw_timers_trim(timers, &cursor);
+	} while (cursor);
+	return bytes;
+}
+
 /* Timers in the queues, of all owners. */
 u64 htw_trig_queued(struct htw_trig *rig)
 {

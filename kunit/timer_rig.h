@@ -75,6 +75,7 @@ void htw_trig_deliver(struct htw_timers *timers, struct htw_timer **done, unsign
 unsigned int htw_trig_read(struct htw_timers *timers, struct htwheel_event *events,
 			   unsigned int max);
 void htw_trig_run(struct htw_trig *rig, u64 now_ns);
+u64 htw_trig_trim(struct htw_timers *timers);
 u64 htw_trig_mass(struct htw_timers *timers, const struct htwheel_mass *mass);
 
 /* Views. */

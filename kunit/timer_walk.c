@@ -136,7 +136,7 @@ static void each_is_listed_once(struct kunit *test)
 			dump_step(path, &cursor);
 			arm_or_cancel(path, htw_random_below(&path->random, 20));
 			if (htw_random_below(&path->random, 50) == 0)
-				htw_timers_trim(path->timers);
+				htw_trig_trim(path->timers);
 			KUNIT_ASSERT_LT(test, ++steps, 100000);
 		} while (cursor);
 		end_walk(path);

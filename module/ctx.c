@@ -326,8 +326,7 @@ static int ctx_mass_step(struct htw_ctx *ctx, struct htwheel_mass *mass)
 	if (mutex_lock_interruptible(&ctx->lock))
 		return -ERESTARTSYS;
 	if (mass->opcode == HTWHEEL_MASS_TRIM) {
-		mass->done += htw_timers_trim(timers);
-		mass->cursor = 0;
+		mass->done += htw_timers_trim(timers, &mass->cursor);
 	} else {
 		mass->done += htw_sweep_mass(timers, mass, &mass->cursor);
 		htw_timers_flush(timers);

@@ -162,12 +162,33 @@ unsigned int htw_pool_walk(const struct htw_pool *pool, u64 *cursor, struct htw_
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_pool_walk);
 
+/*
+ * The list of free timers is linked both ways, by indices: node.index leads to the next one, node.seq
+ * back. A get leaves the first one's way back as it is, since nobody goes it.
+ */
 static void pool_push_free(struct htw_pool *pool, struct htw_timer *timer)
 {
+	u32 index = pool_index(timer);
+
 	timer->state = HTW_FREE;
 	timer->node.index = pool->first_free;
-	pool->first_free = pool_index(timer);
+	if (pool->first_free)
+		pool_at(pool, pool->first_free)->node.seq = index;
+	pool->first_free = index;
 	pool->free++;
+}
+
+static void pool_unlink_free(struct htw_pool *pool, struct htw_timer *timer)
+{
+	u32 next = timer->node.index;
+
+	if (pool->first_free == pool_index(timer))
+		pool->first_free = next;
+	else
+		pool_at(pool, timer->node.seq)->node.index = next;
+	if (next)
+		pool_at(pool, next)->node.seq = timer->node.seq;
+	pool->free--;
 }
 
 /**
@@ -307,52 +328,38 @@ static u32 pool_spare_generation(const struct htw_chunk *chunk)
 	return generation;
 }
 
-/* Put the free timers of a chunk into the list of free ones. */
-static void pool_list_free(struct htw_pool *pool, struct htw_chunk *chunk)
-{
-	struct htw_timer *timer;
-	u32 place;
-
-	for (place = HTW_CHUNK_PLACES - 1; place--;) {
-		timer = &chunk->timer[place];
-		if (!pool_is_live(timer) && timer->generation)
-			pool_push_free(pool, timer);
-	}
-}
-
 /**
- * htw_pool_trim() - give back the chunks that hold no live timer
+ * htw_pool_trim() - one step of giving back the chunks that hold no live timer
  * @pool: the pool
+ * @cursor: where to begin, from anywhere, as for htw_pool_walk(); receives where to go on, 0 at the
+ *	end
  *
- * Rebuilds the list of free timers, in the order of their indices, since those of a chunk lie
- * anywhere in it. Takes time proportional to the pool.
- *
- * Context: task, the owner's lock (which must allow to sleep).
- * Return: how many chunks.
+ * Context: the owner's lock. Looks at one chunk.
+ * Return: whether it was given back.
  */
-u32 htw_pool_trim(struct htw_pool *pool)
+bool htw_pool_trim(struct htw_pool *pool, u64 *cursor)
 {
-	u32 number, generation, before = pool->nr_chunks;
+	u64 end = (u64)pool->nr_entries << HTW_CHUNK_SHIFT;
 	struct htw_pool_entry *entry;
+	u32 number, place, generation;
 
-	pool->first_free = 0;
-	pool->free = 0;
-	for (number = pool->nr_entries; number--;) {
-		entry = &pool->table[number];
-		cond_resched();
-		if (!entry->chunk)
-			continue;
-		generation = pool_spare_generation(entry->chunk);
-		if (!generation) {
-			pool_list_free(pool, entry->chunk);
-			continue;
-		}
-		pool_free_chunk(entry->chunk);
-		*entry = (struct htw_pool_entry){ .generation = generation };
-		pool->nr_chunks--;
-		pool->first_gap = min(pool->first_gap, number);
+	if (*cursor >= end) {
+		*cursor = 0;
+		return false;
 	}
-	return before - pool->nr_chunks;
+	number = array_index_nospec((u32)(*cursor >> HTW_CHUNK_SHIFT), pool->nr_entries);
+	*cursor = number + 1 < pool->nr_entries ? (u64)(number + 1) << HTW_CHUNK_SHIFT : 0;
+	entry = &pool->table[number];
+	generation = entry->chunk ? pool_spare_generation(entry->chunk) : 0;
+	if (!generation)
+		return false;
+	for (place = 0; place < HTW_CHUNK_PLACES - 1; place++)
+		pool_unlink_free(pool, &entry->chunk->timer[place]);
+	pool_free_chunk(entry->chunk);
+	*entry = (struct htw_pool_entry){ .generation = generation };
+	pool->nr_chunks--;
+	pool->first_gap = min(pool->first_gap, number);
+	return true;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_pool_trim);
 

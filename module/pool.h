@@ -50,7 +50,8 @@ struct htw_pool_entry {
  * @nr_chunks: chunks
  * @table_size: room in the table
  * @first_gap: no entry before this one is without a chunk
- * @first_free: index of the first free timer, 0 if there is none; the others follow by node.index
+ * @first_free: index of the first free timer, 0 if there is none; the others follow by node.index,
+ *	and lead back by node.seq
  * @free: free timers
  * @live: timers in use
  * @peak: largest @live so far
@@ -77,7 +78,7 @@ void htw_pool_put(struct htw_pool *pool, struct htw_timer *timer);
 struct htw_timer *htw_pool_find(const struct htw_pool *pool, u64 id);
 unsigned int htw_pool_walk(const struct htw_pool *pool, u64 *cursor, struct htw_timer **out,
 			   unsigned int max);
-u32 htw_pool_trim(struct htw_pool *pool);
+bool htw_pool_trim(struct htw_pool *pool, u64 *cursor);
 u64 htw_pool_id(const struct htw_timer *timer);
 void *htw_pool_owner(const struct htw_timer *timer);
 

@@ -97,7 +97,7 @@ int htw_timers_setup(struct htw_timers *timers, struct htw_engine *engine,
 		     struct htw_wake_policy policy);
 void htw_timers_destroy(struct htw_timers *timers);
 int htw_timers_reserve(struct htw_timers *timers, u64 nr);
-u64 htw_timers_trim(struct htw_timers *timers);
+u64 htw_timers_trim(struct htw_timers *timers, u64 *cursor);
 
 /* By name. */
 int htw_timer_arm(struct htw_timers *timers, struct htw_group *group,

@@ -51,18 +51,20 @@ int htw_timers_reserve(struct htw_timers *timers, u64 nr)
 EXPORT_SYMBOL_IF_KUNIT(htw_timers_reserve);
 
 /**
- * htw_timers_trim() - give back memory that holds no timer
+ * htw_timers_trim() - one step of giving back memory that holds no timer
  * @timers: whose
+ * @cursor: where to begin; receives where to go on, 0 at the end
  *
  * Context: task, the owner's lock held; may sleep.
- * Return: how many bytes.
+ * Return: how many bytes; may be 0 before the end.
  */
-u64 htw_timers_trim(struct htw_timers *timers)
+u64 htw_timers_trim(struct htw_timers *timers, u64 *cursor)
 {
 	u64 before = htw_pool_bytes(&timers->pool);
-	u64 chunks = htw_pool_trim(&timers->pool);
 
-	htw_engine_unreserve(timers->engine, chunks * TIMERS_OF_CHUNK);
+	if (!htw_pool_trim(&timers->pool, cursor))
+		return 0;
+	htw_engine_unreserve(timers->engine, TIMERS_OF_CHUNK);
 	return before - htw_pool_bytes(&timers->pool);
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_timers_trim);

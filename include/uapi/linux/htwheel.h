@@ -340,8 +340,8 @@ struct htwheel_submit {
  *	the present fires at once. A deadline of HTWHEEL_NEVER_NS stays
  * @HTWHEEL_MASS_SCALE: multiply the time left to those that are armed by numerator / denominator,
  *	rounded down to a nanosecond. A deadline of HTWHEEL_NEVER_NS stays
- * @HTWHEEL_MASS_TRIM: give back memory that timers have left, in one step. Names stay good, or
- *	stale, as they were
+ * @HTWHEEL_MASS_TRIM: give back memory that timers have left. Names stay good, or stale, as they
+ *	were
  *
  * SHIFT and SCALE leave alone what has fired or is idle. A deadline that passes the end of the
  * clock becomes HTWHEEL_NEVER_NS. Each deadline that they change is, in the books, a new arm that
@@ -370,10 +370,9 @@ enum htwheel_mass_opcode {
  *	out: 0 when all timers have been visited, otherwise where to go on
  * @done: out: timers that this call cancelled, shifted or scaled; TRIM: bytes given back
  *
- * Works in short steps (TRIM in one), so other threads can use the context meanwhile. A timer that
- * is live from the first call to the last is visited exactly once; one that is armed meanwhile may
- * be visited or not. The time is proportional to the largest number of timers that the context has
- * had.
+ * Works in short steps, so other threads can use the context meanwhile. A timer that is live from
+ * the first call to the last is visited exactly once; one that is armed meanwhile may be visited or
+ * not. The time is proportional to the largest number of timers that the context has had.
  *
  * EINTR if a signal came before all was done: @cursor and @done are right, and the same struct can
  * be submitted again to go on. (A call that is interrupted before it has done anything is restarted

@@ -163,8 +163,8 @@ unsigned int htw_pool_walk(const struct htw_pool *pool, u64 *cursor, struct htw_
 EXPORT_SYMBOL_IF_KUNIT(htw_pool_walk);
 
 /*
- * The list of free timers is linked both ways, by indices: node.index leads to the next one, node.seq
- * back. A get leaves the first one's way back as it is, since nobody goes it.
+ * The list of free timers is linked both ways, by indices: node.index leads to the next one,
+ * node.seq back. A get leaves the first one's way back as it is, since nobody goes it.
  */
 static void pool_push_free(struct htw_pool *pool, struct htw_timer *timer)
 {

@@ -218,7 +218,7 @@ static void place_of_each_level(struct htw_rig *rig)
 
 	for (turn = 0; turn < 200; turn++) {
 		for (i = 0; i < rig->nr_timers; i++)
-			htw_rig_arm(rig, i, htw_random_length(&random, 43) - 1);
+			htw_rig_arm(rig, i, htw_random_length(&random, 43));
 		htw_rig_run(rig, rig->now_tick + htw_random_length(&random, 30));
 		if (rig->oracle.nr)
 			htw_rig_advance(rig, max(htw_rig_next(rig), rig->now_tick), 1);

@@ -146,6 +146,9 @@ bool htw_rig_advance(struct htw_rig *rig, u64 now_tick, u64 budget)
 
 	if (!rig_begin(rig, "advance", now_tick, budget))
 		return false;
+	/* A case that asks for more has a fault itself; a design may do anything then. */
+	if (!htw_rig_expect_at_most(rig, "time of an advance", now_tick, HTW_TICK_MAX))
+		return false;
 	more = rig->design->advance(rig->queue, now_tick, budget, budget ? &due : NULL, &work);
 	rig->clock_tick = rig->queue->clock_tick;
 	rig->now_tick = max(rig->now_tick, now_tick);

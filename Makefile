@@ -21,7 +21,7 @@ examples: ## the programs in examples/, into build/examples/
 	@$(MAKE) --no-print-directory -C examples
 
 demo: ## a million timers in a real kernel (KERNEL=6.1|6.12|7.3|uml); the main job
-	@scripts/install-packages build qemu $(if $(filter uml%,$(KERNEL)),uml)
+	@scripts/install-packages build qemu $(if $(filter uml%,$(KERNEL)),uml) $(if $(filter 7.3,$(KERNEL)),trixie)
 	@scripts/demo $(KERNEL)
 
 check: ## all tests; QUICK=1: only what takes under a minute (KUnit, userspace)

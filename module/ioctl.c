@@ -170,20 +170,24 @@ static int submit_parts(struct htw_ctx *ctx, struct htwheel_submit *submit,
 	return 0;
 }
 
-static int submit_check(const struct htwheel_submit *submit)
+/* A user's array of @nr elements, of which the module knows the first @known bytes each. */
+static int array_check(u64 address, u32 nr, u32 stride, size_t known)
 {
 	u64 end;
 
-	if (submit->flags || submit->nr > HTW_MAX_BATCH)
-		return -EINVAL;
-	if (submit->stride < sizeof(struct htwheel_op) || submit->stride > HTW_MAX_STRIDE ||
-	    submit->stride % 8)
+	if (nr > HTW_MAX_BATCH || stride < known || stride > HTW_MAX_STRIDE || stride % 8)
 		return -EINVAL;
 	/* Beyond the address space; on 32 bits, a pointer would silently lose its upper half. */
-	if (check_add_overflow(submit->ops, (u64)submit->nr * submit->stride, &end) ||
-	    end > ULONG_MAX)
+	if (check_add_overflow(address, (u64)nr * stride, &end) || end > ULONG_MAX)
 		return -EFAULT;
 	return 0;
+}
+
+static int submit_check(const struct htwheel_submit *submit)
+{
+	if (submit->flags)
+		return -EINVAL;
+	return array_check(submit->ops, submit->nr, submit->stride, sizeof(struct htwheel_op));
 }
 
 static int ioctl_submit(struct htw_ctx *ctx, void *argument)
@@ -216,17 +220,10 @@ static int ioctl_submit(struct htw_ctx *ctx, void *argument)
 
 static int dump_check(const struct htwheel_dump *dump)
 {
-	u64 end;
-
-	if (dump->flags || dump->reserved || !dump->nr || dump->nr > HTW_MAX_BATCH)
+	if (dump->flags || dump->reserved || !dump->nr)
 		return -EINVAL;
-	if (dump->stride < sizeof(struct htwheel_dump_entry) || dump->stride > HTW_MAX_STRIDE ||
-	    dump->stride % 8)
-		return -EINVAL;
-	if (check_add_overflow(dump->entries, (u64)dump->nr * dump->stride, &end) ||
-	    end > ULONG_MAX)
-		return -EFAULT;
-	return 0;
+	return array_check(dump->entries, dump->nr, dump->stride,
+			   sizeof(struct htwheel_dump_entry));
 }
 
 /* Write one entry to its place, and zeros behind what we know of it. */

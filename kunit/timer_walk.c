@@ -183,13 +183,14 @@ static void each_is_shifted_once(struct kunit *test)
 static void cursors_from_anywhere(struct kunit *test)
 {
 	static const u64 cursors[] = { 1, 511, 512, 513, 1023, 1024, 1535, 1536, 1537, U32_MAX,
-				       1ULL << 32, 1ULL << 41, 1ULL << 63, U64_MAX - 511,
+				       1ULL << 32, 1ULL << 33 | 513, 3ULL << 32 | 1535,
+				       4ULL << 32, 1ULL << 41, 1ULL << 63, U64_MAX - 511,
 				       U64_MAX - 1, U64_MAX };
 	struct htw_trig *rig = htw_trig_open_default(test);
 	struct htw_timers *timers = htw_trig_own(rig, 2000);
 	const u32 chunks = 3, nr = chunks * (HTW_CHUNK_PLACES - 1);
 	struct htwheel_dump_entry *entry = new_entries(test);
-	u32 i, steps, listed, expected;
+	u32 i, steps, listed, expected, at, end;
 	u64 cursor = 0;
 
 	/* An empty pool has nothing to show. */
@@ -205,11 +206,36 @@ static void cursors_from_anywhere(struct kunit *test)
 			listed += htw_sweep_dump(timers, &cursor, entry, HTW_DUMP_STEP);
 			KUNIT_ASSERT_LT(test, ++steps, nr);
 		} while (cursor);
+		at = (u32)cursors[i];
+		end = cursors[i] >> 32 ?: chunks;
+		end = min(end, chunks);
 		expected = 0;
-		if (cursors[i] < chunks * HTW_CHUNK_PLACES)
-			expected = nr - cursors[i] + DIV_ROUND_UP(cursors[i], HTW_CHUNK_PLACES);
+		if (at < end * HTW_CHUNK_PLACES)
+			expected = end * (HTW_CHUNK_PLACES - 1) - at +
+				   DIV_ROUND_UP(at, HTW_CHUNK_PLACES);
 		KUNIT_EXPECT_EQ_MSG(test, listed, expected, "from %llu", cursors[i]);
 	}
+	htw_trig_judge(rig);
+}
+
+/* As much is armed in each step as the step lists, and more. */
+static void walk_of_a_pool_that_grows_ends(struct kunit *test)
+{
+	struct htw_trig *rig = htw_trig_open_default(test);
+	struct htw_timers *timers = htw_trig_own(rig, 40000);
+	struct htwheel_dump_entry *entry = new_entries(test);
+	u32 i, steps, listed = 0, nr = 1000;
+	u64 cursor = 0;
+
+	for (i = 0; i < nr; i++)
+		htw_trig_arm(rig, timers, FAR_NS, i);
+	for (steps = 0; !steps || cursor; steps++) {
+		KUNIT_ASSERT_LT(test, steps, 3 * nr / HTW_DUMP_STEP);
+		listed += htw_sweep_dump(timers, &cursor, entry, HTW_DUMP_STEP);
+		for (i = 0; i < 2 * HTW_DUMP_STEP; i++)
+			htw_trig_arm(rig, timers, FAR_NS, nr);
+	}
+	KUNIT_EXPECT_GE(test, listed, nr);
 	htw_trig_judge(rig);
 }
 
@@ -235,8 +261,8 @@ static void steps_are_short(struct kunit *test)
 	steps = 0;
 	do {
 		htw_sweep_dump(timers, &cursor, entry, HTW_DUMP_STEP);
-		KUNIT_ASSERT_LE(test, cursor, last + HTW_POOL_WALK);
-		last = cursor;
+		KUNIT_ASSERT_LE(test, (u32)cursor, last + HTW_POOL_WALK);
+		last = (u32)cursor;
 		steps++;
 	} while (cursor);
 	KUNIT_EXPECT_GE(test, steps, DIV_ROUND_UP(10000, HTW_POOL_WALK));
@@ -397,6 +423,7 @@ const struct htw_case htw_timer_cases_walk[] = {
 	HTW_CASE(each_is_listed_once),
 	HTW_CASE(each_is_shifted_once),
 	HTW_CASE(cursors_from_anywhere),
+	HTW_CASE(walk_of_a_pool_that_grows_ends),
 	HTW_CASE(steps_are_short),
 	HTW_CASE(b83_cancel_what_was_listed),
 	HTW_CASE(dump_shows_the_state),

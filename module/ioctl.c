@@ -243,12 +243,13 @@ static int dump_write(struct htwheel_dump *dump, const struct htwheel_dump_entry
 static int dump_step(struct htw_ctx *ctx, struct htwheel_dump *dump)
 {
 	struct htwheel_dump_entry entries[HTW_DUMP_STEP];
+	u64 end = dump->cursor & ~(u64)U32_MAX;
 	int nr, i;
 
 	nr = htw_ctx_dump(ctx, &dump->cursor, entries, min(dump->nr - dump->done, HTW_DUMP_STEP));
 	for (i = 0; i < nr; i++) {
 		if (dump_write(dump, &entries[i])) {
-			dump->cursor = (u32)entries[i].id;
+			dump->cursor = end | (u32)entries[i].id;
 			return -EFAULT;
 		}
 	}

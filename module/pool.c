@@ -123,6 +123,27 @@ static struct htw_timer *pool_live_at(const struct htw_pool *pool, u64 index)
 	return pool_is_live(timer) ? timer : NULL;
 }
 
+/*
+ * A cursor is the index where to go on and, above it, how many entries the table had when the walk
+ * began: what is armed behind that is not met, so a walk ends however fast the pool grows. Returns
+ * the index where the walk ends; @at is not below it if the walk is over. Nothing in a cursor is
+ * trusted.
+ */
+static u64 pool_cursor_read(const struct htw_pool *pool, u64 cursor, u32 *at)
+{
+	u32 entries = cursor >> 32;
+
+	*at = cursor;
+	if (!entries || entries > pool->nr_entries)
+		entries = pool->nr_entries;
+	return (u64)entries << HTW_CHUNK_SHIFT;
+}
+
+static u64 pool_cursor(u64 at, u64 end)
+{
+	return at < end ? end >> HTW_CHUNK_SHIFT << 32 | at : 0;
+}
+
 /**
  * htw_pool_walk() - one step of a walk over the live timers, in the order of their indices
  * @pool: the pool
@@ -131,7 +152,8 @@ static struct htw_timer *pool_live_at(const struct htw_pool *pool, u64 index)
  * @max: room in @out
  *
  * An index never changes while a timer lives. So whatever comes and goes between the steps, the
- * walk meets each timer that lives from its begin to its end exactly once.
+ * walk meets each timer that lives from its begin to its end exactly once. It ends where the pool
+ * ended when it began.
  *
  * Context: the owner's lock. Looks at HTW_POOL_WALK places at most.
  * Return: how many timers; may be 0 before the end.
@@ -139,25 +161,26 @@ static struct htw_timer *pool_live_at(const struct htw_pool *pool, u64 index)
 unsigned int htw_pool_walk(const struct htw_pool *pool, u64 *cursor, struct htw_timer **out,
 			   unsigned int max)
 {
-	u64 end = (u64)pool->nr_entries << HTW_CHUNK_SHIFT, at = *cursor, stop;
 	struct htw_timer *timer;
 	unsigned int nr = 0;
-	u32 number;
+	u64 end, at, stop;
+	u32 number, from;
 
-	if (at >= end) {
+	end = pool_cursor_read(pool, *cursor, &from);
+	if (from >= end) {
 		*cursor = 0;
 		return 0;
 	}
 	/* For the processor, too, which may have guessed that the cursor lies inside. */
-	number = array_index_nospec((u32)(at >> HTW_CHUNK_SHIFT), pool->nr_entries);
-	at = (u64)number << HTW_CHUNK_SHIFT | (at & (HTW_CHUNK_PLACES - 1));
+	number = array_index_nospec(from >> HTW_CHUNK_SHIFT, pool->nr_entries);
+	at = (u64)number << HTW_CHUNK_SHIFT | (from & (HTW_CHUNK_PLACES - 1));
 	stop = min(end, at + HTW_POOL_WALK);
 	for (; at < stop && nr < max; at++) {
 		timer = pool_live_at(pool, at);
 		if (timer)
 			out[nr++] = timer;
 	}
-	*cursor = at < end ? at : 0;
+	*cursor = pool_cursor(at, end);
 	return nr;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_pool_walk);
@@ -339,16 +362,17 @@ static u32 pool_spare_generation(const struct htw_chunk *chunk)
  */
 bool htw_pool_trim(struct htw_pool *pool, u64 *cursor)
 {
-	u64 end = (u64)pool->nr_entries << HTW_CHUNK_SHIFT;
+	u32 number, place, generation, from;
 	struct htw_pool_entry *entry;
-	u32 number, place, generation;
+	u64 end;
 
-	if (*cursor >= end) {
+	end = pool_cursor_read(pool, *cursor, &from);
+	if (from >= end) {
 		*cursor = 0;
 		return false;
 	}
-	number = array_index_nospec((u32)(*cursor >> HTW_CHUNK_SHIFT), pool->nr_entries);
-	*cursor = number + 1 < pool->nr_entries ? (u64)(number + 1) << HTW_CHUNK_SHIFT : 0;
+	number = array_index_nospec(from >> HTW_CHUNK_SHIFT, pool->nr_entries);
+	*cursor = pool_cursor((u64)(number + 1) << HTW_CHUNK_SHIFT, end);
 	entry = &pool->table[number];
 	generation = entry->chunk ? pool_spare_generation(entry->chunk) : 0;
 	if (!generation)

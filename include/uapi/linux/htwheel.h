@@ -450,8 +450,9 @@ struct htwheel_dump_entry {
  *
  * Any number of timers can be listed with an array of any size: repeat the call, cursor and all,
  * until @cursor is 0; the last one may list nothing. A timer that is live from the first call to
- * the last is listed exactly once; one that comes or goes meanwhile may be listed or not. What is
- * said of a timer belongs to one moment; different timers have different moments.
+ * the last is listed exactly once; one that comes or goes meanwhile may be listed or not. So the
+ * calls come to an end, however fast others arm. What is said of a timer belongs to one moment;
+ * different timers have different moments.
  *
  * A signal ends the call early: with what has been listed so far, and success; with EINTR, or a
  * restart, if that is nothing. EFAULT if an entry cannot be written; @cursor and @done are right,

@@ -269,11 +269,10 @@ static void geometry_covers_the_ticks(struct htw_rig *rig)
 	for (i = 0; i < ARRAY_SIZE(bits); i++) {
 		htw_rig_restart(rig, bits[i], 0);
 		levels = rig->geometry.levels;
-		htw_rig_expect(rig, "slots, with levels or without", !rig->geometry.slots, !levels);
-		if (!strcmp(rig->design->name, "wheel")) {
-			htw_rig_expect(rig, "levels", levels, DIV_ROUND_UP(bits[i], 6));
-			htw_rig_expect(rig, "slots", rig->geometry.slots, 128);
-		}
+		htw_rig_expect(rig, "slots, with levels or without", !htw_rig_slots(rig), !levels);
+		if (!strcmp(rig->design->name, "wheel"))
+			htw_rig_expect(rig, "levels", levels,
+				       DIV_ROUND_UP(bits[i], fls64(rig->geometry.radix[0]) - 1));
 		/* The last tick has a place, and leaves from it. */
 		htw_rig_add(rig, 0, rig->tick_max);
 		htw_rig_place(rig, 0);
@@ -332,11 +331,12 @@ static void design_table(struct htw_rig *rig)
 	htw_rig_expect(rig, "a name that nothing has", !htw_design_find("no such design"), true);
 	htw_rig_expect(rig, "an empty name", !htw_design_find(""), true);
 	htw_rig_expect(rig, "the default is the wheel", strcmp(htw_designs[0]->name, "wheel"), 0);
-	htw_rig_expect(rig, "unknown flags", design->flags & ~HTW_DESIGN_FIFO, 0);
+	htw_rig_expect(rig, "unknown flags", design->flags & ~(HTW_DESIGN_FIFO | HTW_DESIGN_PRECISE |
+					  HTW_DESIGN_LINEAR), 0);
 	htw_rig_expect(rig, "operations complete",
 		       design->create && design->destroy && design->add && design->del &&
 		       design->next && design->advance && design->take && design->check &&
-		       design->place && design->geometry, true);
+		       design->place, true);
 }
 
 const struct htw_case htw_cases_shape[] = {

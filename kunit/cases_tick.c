@@ -99,7 +99,7 @@ static void b08_deadline_inside_a_tick(struct htw_rig *rig)
 /* Beyond the reach of one level, of several, of the whole wheel. */
 static void b10_longer_than_the_wheel(struct htw_rig *rig)
 {
-	u64 slots = rig->geometry.slots ?: 64;
+	u64 slots = rig->geometry.levels ? rig->geometry.radix[0] : 64;
 	u64 base = rig->now_tick;
 	u64 reach = slots;
 	u32 nr = 0;

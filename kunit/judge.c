@@ -123,7 +123,7 @@ static void judge_next(struct htw_rig *rig, const struct htw_oracle_view *view)
 	htw_rig_expect_at_most(rig, "next() of a queue that is not empty", next, HTW_TICK_MAX);
 	if (!view)
 		return;
-	if (rig->geometry.levels)
+	if (!(rig->design->flags & HTW_DESIGN_PRECISE))
 		htw_rig_expect_at_most(rig, "next(), against the earliest tick or the clock", next,
 				       max(view->earliest_tick, rig->queue->clock_tick));
 	else
@@ -193,7 +193,7 @@ void htw_judge_order(struct htw_rig *rig, const struct htw_oracle_entry *entry, 
 void htw_judge_advance(struct htw_rig *rig, u64 now_tick, u64 budget, bool more,
 		       const struct htw_work *work, u64 clock_tick)
 {
-	u64 slots = (u64)rig->geometry.levels * rig->geometry.slots;
+	u64 slots = htw_rig_slots(rig);
 	u64 next = rig->design->next(rig->queue);
 	u64 units = work->due + work->moves;
 

@@ -78,6 +78,7 @@ static void describe(struct htw_test *run, struct kunit *test, unsigned int *des
 	*run = (struct htw_test){
 		.design		= htw_designs[*design],
 		.start_tick	= start->tick,
+		.geometry	= htw_design_default(htw_designs[*design]),
 		.tick_bits	= start->bits,
 		.seed		= seed,
 		.ops		= ops,

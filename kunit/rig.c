@@ -230,6 +230,23 @@ u64 htw_rig_take(struct htw_rig *rig, u64 max)
 }
 
 /**
+ * htw_rig_slots() - how many slots a queue has
+ * @rig: the rig
+ *
+ * Context: any.
+ * Return: those of all levels; 0 if the design has none.
+ */
+u64 htw_rig_slots(const struct htw_rig *rig)
+{
+	u64 slots = 0;
+	u32 level;
+
+	for (level = 0; level < rig->geometry.levels; level++)
+		slots += rig->design->windows * rig->geometry.radix[level];
+	return slots;
+}
+
+/**
  * htw_rig_next() - the tick to advance to
  * @rig: the rig
  *
@@ -251,29 +268,39 @@ u64 htw_rig_next(struct htw_rig *rig)
  */
 struct htw_place htw_rig_place(struct htw_rig *rig, u32 index)
 {
-	u64 slots = rig->geometry.slots ?: rig->oracle.nr;
 	u32 levels = rig->geometry.levels;
+	u64 slots = rig->oracle.nr;
 	struct htw_place place = {};
 
 	if (!rig_begin(rig, "place", index, rig->timer[index].node.tick))
 		return place;
 	place = rig->design->place(rig->queue, &rig->timer[index].node);
-	if (levels)
-		htw_rig_expect_at_most(rig, "level", place.level, levels - 1);
+	if (levels && htw_rig_expect_at_most(rig, "level", place.level, levels - 1))
+		slots = rig->design->windows * rig->geometry.radix[place.level];
 	htw_rig_expect_at_most(rig, "slot", place.slot, slots - 1);
 	return place;
 }
 
 static void rig_create_queue(struct htw_rig *rig, unsigned int tick_bits, u64 clock_tick)
 {
+	struct htw_queue_config config = {
+		.tick_bits	= tick_bits,
+		.clock_tick	= clock_tick,
+		.geometry	= rig->test->geometry,
+		.numa		= NUMA_NO_NODE,
+	};
+
+	/* Some have two rigs. */
+	if (rig->design != rig->test->design)
+		config.geometry = htw_design_default(rig->design);
 	rig->tick_max = min(U64_MAX >> (64 - tick_bits), HTW_TICK_MAX);
 	rig->now_tick = clock_tick;
 	rig->clock_tick = clock_tick;
 	rig->last = (struct htw_oracle_entry){};
-	rig->queue = rig->design->create(tick_bits, clock_tick, NUMA_NO_NODE);
+	rig->queue = rig->design->create(&config);
 	if (!htw_rig_expect(rig, "create() has memory", !!rig->queue, true))
 		return;
-	rig->geometry = rig->design->geometry(rig->queue);
+	rig->geometry = rig->queue->geometry;
 	if (rig->design->reserve)
 		htw_rig_expect(rig, "reserve()",
 			       rig->design->reserve(rig->queue, rig->nr_timers), 0);

@@ -23,6 +23,7 @@
  * struct htw_test - one test: what is tested and how, and what came out of it
  * @design: the design
  * @start_tick: the queue's clock at the start
+ * @geometry: the shape of its queues
  * @tick_bits: bits of a tick
  * @seed: for random tests
  * @ops: operations of a random test
@@ -33,6 +34,7 @@
 struct htw_test {
 	const struct htw_design	*design;
 	u64			start_tick;
+	struct htw_geometry	geometry;
 	unsigned int		tick_bits;
 	u64			seed;
 	u64			ops;
@@ -118,5 +120,6 @@ bool htw_rig_expect_at_least(struct htw_rig *rig, const char *what, u64 got, u64
 bool htw_rig_expect_at_most(struct htw_rig *rig, const char *what, u64 got, u64 most);
 bool htw_rig_expect_fired(struct htw_rig *rig, u32 index, u64 tick);
 bool htw_rig_ok(const struct htw_rig *rig);
+u64 htw_rig_slots(const struct htw_rig *rig);
 
 #endif /* HTW_KUNIT_RIG_H */

@@ -381,7 +381,8 @@ static void expect_place(struct htw_trig *rig, const struct htwheel_dump_entry *
 	KUNIT_ASSERT_TRUE(test, cpu_online(entry->cpu));
 	if (geometry.levels) {
 		KUNIT_ASSERT_LT(test, entry->level, geometry.levels);
-		KUNIT_ASSERT_LT(test, entry->slot, geometry.slots);
+		KUNIT_ASSERT_LT(test, entry->slot, rig->engine->config.design->windows *
+				geometry.radix[entry->level]);
 		return;
 	}
 	KUNIT_ASSERT_LT(test, entry->slot, per_cpu_ptr(rig->engine->bases, entry->cpu)->queue->nr);

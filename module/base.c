@@ -251,15 +251,22 @@ static enum hrtimer_restart base_tick(struct hrtimer *timer)
 int htw_base_init(struct htw_base *base, struct htw_engine *engine, unsigned int cpu)
 {
 	const struct htw_engine_config *config = &engine->config;
-	u64 now_tick = htw_tick_down(config->clock->now_ns(), config->tick_shift);
+	struct htw_queue_config queue = {
+		.tick_bits	= 64 - config->tick_shift,
+		.clock_tick	= htw_tick_down(config->clock->now_ns(), config->tick_shift),
+		.geometry	= config->geometry,
+		.numa		= cpu_to_node(cpu),
+	};
 
+	if (!queue.geometry.levels)
+		queue.geometry = htw_design_default(config->design);
 	spin_lock_init(&base->lock);
 	base->engine = engine;
 	base->cpu = cpu;
 	base->programmed_tick = HTW_TICK_NONE;
 	hrtimer_setup(&base->timer, base_tick, config->clock->hrtimer_clock,
 		      HRTIMER_MODE_ABS_PINNED_SOFT);
-	base->queue = config->design->create(64 - config->tick_shift, now_tick, cpu_to_node(cpu));
+	base->queue = config->design->create(&queue);
 	return base->queue ? 0 : -ENOMEM;
 }
 

@@ -77,7 +77,7 @@ static void ctx_info_engine(struct htw_engine *engine, struct htwheel_info *info
 	info->tick_ns = 1ULL << config->tick_shift;
 	info->cpus = stats.online_cpus;
 	info->levels = geometry.levels;
-	info->slots = geometry.slots;
+	info->slots = config->design->windows * geometry.radix[0];
 	strscpy(info->design, config->design->name, sizeof(info->design));
 }
 

@@ -129,7 +129,7 @@ struct htw_geometry htw_engine_geometry(struct htw_engine *engine)
 	unsigned int cpu = cpumask_first(cpu_possible_mask);
 	struct htw_queue *queue = per_cpu_ptr(engine->bases, cpu)->queue;
 
-	return queue->design->geometry(queue);
+	return queue->geometry;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_engine_geometry);
 

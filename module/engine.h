@@ -18,6 +18,7 @@
 /**
  * struct htw_engine_config - how an engine is made
  * @design: its queues
+ * @geometry: their shape; all 0: the design's default
  * @clock: its clock
  * @ops: its user
  * @tick_shift: a tick is 2^tick_shift ns
@@ -26,6 +27,7 @@
  */
 struct htw_engine_config {
 	const struct htw_design		*design;
+	struct htw_geometry		geometry;
 	const struct htw_clock		*clock;
 	const struct htw_engine_ops	*ops;
 	unsigned int			tick_shift;

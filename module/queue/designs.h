@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The designs by name, for the table in designs.c alone; everybody else asks the table.
+ * The table of queue designs. A new one is its file in this directory, which defines
+ * htw_NAME_design, and its line here; everything else finds it by the table.
  */
 #ifndef HTW_DESIGNS_H
 #define HTW_DESIGNS_H
 
 #include "queue.h"
 
-extern const struct htw_design htw_wheel_design;
-extern const struct htw_design htw_heap_design;
+/* The first is the default. */
+#define HTW_DESIGN_TABLE(DESIGN)	\
+	DESIGN(wheel)			\
+	DESIGN(heap)			\
+
+#define HTW_DESIGN_DECLARE(name)	extern const struct htw_design htw_##name##_design;
+HTW_DESIGN_TABLE(HTW_DESIGN_DECLARE)
+#undef HTW_DESIGN_DECLARE
 
 #endif /* HTW_DESIGNS_H */

@@ -15,30 +15,16 @@
  * Example. Ticks 3, 5, 4, 9, 6 are the array [3 5 4 9 6]. Deleting 3 puts 6 on top: [6 5 4 9]; its
  * smaller child is 4, so they change places: [4 5 6 9].
  *
- * The array grows without being moved: it is a list of segments, each twice as long as the one
- * before, that reserve() allocates. Entry i is in segment k, where k is the position of the highest
- * bit of (i >> HEAP_SHIFT) + 1; the segments below hold ((1 << k) - 1) << HEAP_SHIFT entries.
- *
  * Sources: "Algorithm 232: Heapsort", CACM 1964; deletion by index as in
  * libevent's and Go's timer heaps.
  */
 #include <linux/bitops.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
-#include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "array.h"
 #include "designs.h"
-
-/*
- * The first segment has 1024 entries, the last 2^26: 1.6 GB, and twice that the kernel does not
- * give in one piece. All hold 2^27 - 1024 entries.
- */
-#define HEAP_SHIFT		10
-#define HEAP_SEGMENTS		17
-
-/* Charged to the caller; fails rather than have somebody killed for it. */
-#define HEAP_GFP		(GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL)
 
 /**
  * struct heap_entry - an element of the array
@@ -56,12 +42,12 @@ struct heap_entry {
  * struct htw_heap - an indexed heap
  * @queue: the common part; its nr is the length of the array
  * @seq: number of the next arrival; wraps, and is compared by difference
- * @segment: the array; NULL beyond what is reserved
+ * @array: of struct heap_entry
  */
 struct htw_heap {
 	struct htw_queue	queue;
 	u64			seq;
-	struct heap_entry	*segment[HEAP_SEGMENTS];
+	struct htw_array	array;
 };
 
 static struct htw_heap *to_heap(struct htw_queue *queue)
@@ -69,17 +55,9 @@ static struct htw_heap *to_heap(struct htw_queue *queue)
 	return container_of(queue, struct htw_heap, queue);
 }
 
-/* Entries in the segments below @segment. */
-static u64 heap_base(unsigned int segment)
-{
-	return ((1ULL << segment) - 1) << HEAP_SHIFT;
-}
-
 static struct heap_entry *heap_at(const struct htw_heap *heap, u64 index)
 {
-	unsigned int segment = fls64((index >> HEAP_SHIFT) + 1) - 1;
-
-	return &heap->segment[segment][index - heap_base(segment)];
+	return htw_array_at(&heap->array, index, sizeof(struct heap_entry));
 }
 
 /* Equal ticks: by arrival. Right as long as there are not 2^63 arrivals between two nodes. */
@@ -201,11 +179,6 @@ static struct htw_place heap_place(const struct htw_queue *queue, const struct h
 	return (struct htw_place){ .level = fls64(node->index + 1) - 1, .slot = node->index };
 }
 
-static struct htw_geometry heap_geometry(const struct htw_queue *queue)
-{
-	return (struct htw_geometry){};
-}
-
 static int heap_check(const struct htw_queue *queue)
 {
 	const struct htw_heap *heap = container_of(queue, const struct htw_heap, queue);
@@ -224,51 +197,20 @@ static int heap_check(const struct htw_queue *queue)
 	return 0;
 }
 
-/* Segments that hold @nr entries. */
-static unsigned int heap_segments(u64 nr)
-{
-	return nr ? fls64(((nr - 1) >> HEAP_SHIFT) + 1) : 0;
-}
-
 static int heap_reserve(struct htw_queue *queue, u64 nr)
 {
-	struct htw_heap *heap = to_heap(queue);
-	unsigned int want = heap_segments(nr);
-	unsigned int had, i;
-
-	if (want > HEAP_SEGMENTS)
-		return -ENOMEM;
-	for (had = 0; had < HEAP_SEGMENTS && heap->segment[had]; had++)
-		;
-	for (i = had; i < want; i++) {
-		heap->segment[i] = kvmalloc_array(1UL << i << HEAP_SHIFT, sizeof(struct heap_entry),
-						  HEAP_GFP);
-		if (!heap->segment[i])
-			goto err_free;
-	}
-	for (i = want; i < had; i++) {
-		kvfree(heap->segment[i]);
-		heap->segment[i] = NULL;
-	}
-	return 0;
-
-err_free:
-	while (i-- > had) {
-		kvfree(heap->segment[i]);
-		heap->segment[i] = NULL;
-	}
-	return -ENOMEM;
+	return htw_array_reserve(&to_heap(queue)->array, nr, sizeof(struct heap_entry));
 }
 
-static struct htw_queue *heap_create(unsigned int tick_bits, u64 clock_tick, int numa)
+static struct htw_queue *heap_create(const struct htw_queue_config *config)
 {
 	struct htw_heap *heap;
 
-	heap = kvzalloc_node(sizeof(*heap), GFP_KERNEL, numa);
+	heap = kzalloc_node(sizeof(*heap), GFP_KERNEL_ACCOUNT, config->numa);
 	if (!heap)
 		return NULL;
 	heap->queue.design = &htw_heap_design;
-	heap->queue.clock_tick = clock_tick;
+	heap->queue.clock_tick = config->clock_tick;
 	heap->seq = HTW_COUNTER_START;
 	return &heap->queue;
 }
@@ -276,12 +218,14 @@ static struct htw_queue *heap_create(unsigned int tick_bits, u64 clock_tick, int
 static void heap_destroy(struct htw_queue *queue)
 {
 	heap_reserve(queue, 0);
-	kvfree(to_heap(queue));
+	kfree(to_heap(queue));
 }
 
 const struct htw_design htw_heap_design = {
 	.name		= "heap",
-	.flags		= HTW_DESIGN_FIFO,
+	.about		= "indexed binary min-heap",
+	.costs		= "log n / log n / log n",
+	.flags		= HTW_DESIGN_FIFO | HTW_DESIGN_PRECISE,
 	.create		= heap_create,
 	.destroy	= heap_destroy,
 	.reserve	= heap_reserve,
@@ -292,5 +236,4 @@ const struct htw_design htw_heap_design = {
 	.take		= heap_take,
 	.check		= heap_check,
 	.place		= heap_place,
-	.geometry	= heap_geometry,
 };

@@ -14,9 +14,7 @@
  *	1	64		64 times as far	33.6 ms				2.15 s
  *	2	4096				2.15 s				137 s
  *	3	2^18				137 s				2.44 h
- *	4	2^24				2.44 h				6.5 days
- *	5	2^30				6.5 days			417 days
- *	6	2^36				417 days			73 years
+ *	...
  *	7	2^42				73 years			all of 64 bits of ns
  *
  * Example. The clock is at 1000; on level 1 that is number 15 (960 to 1023), so level 0 holds the
@@ -25,518 +23,288 @@
  * into reach of level 0: from now on the pass may move 1200 down, and it must have done so when the
  * clock enters 18, at 1152. At 1200 the timer is handed out.
  *
- * Why two windows. With one, as in the wheels that this one descends from, all timers of a slot
- * become movable at the moment when the first of them may be due. A million timers over 10 s put
- * some 200,000 into one slot of level 2; whoever is due while those are moved waits for 20 ms and
- * more. With two, the moves have the whole length of a slot (2.15 s on level 2) before anybody
- * waits for them: each pass does a few when it has handed out what is due. Only if they are not
- * done in time does the pass have to finish them first.
+ * Why two windows. With one, all timers of a slot become movable at the moment when the first of
+ * them may be due: a million timers over 10 s put some 200,000 into one slot of level 2, and
+ * whoever is due while those are moved waits for 20 ms and more. With two, the moves have the whole
+ * length of a slot (2.15 s on level 2) before anybody waits for them: each pass does a few when it
+ * has handed out what is due.
  *
- * What follows from the placing:
- *
- * - The timers in the slots of a level are all earlier than those of the next level, and within a
- *   level the slots come in the order of time, the clock's window first. So the first slot of a
- *   level is a find-first-set or two, and the next expiry is the earliest of the levels' next
- *   events.
- * - A timer moves at most once for each level, and leaves level 0 at its very tick.
- * - The top level holds every tick, so nothing has to be clamped or re-queued at a horizon.
- * - Between two events the clock may be set freely without touching a timer. That makes a long idle
- *   free.
- *
- * An event of a level is the moment when its first slot comes into reach of the level below (for
- * level 0: when it is due). So a timer alone on a high level wakes the CPU once for each level that
- * it passes. Slots in reach are emptied into the level's moving list; its last moment, the start of
- * that slot, is an event as well.
- *
- * An overdue timer (tick at or before the clock) goes to the level 0 slot of the clock itself,
- * which is due at once. Timers of one tick are handed out in no particular order.
+ * What it costs. Arm and cancel: a few instructions. A timer moves at most once for each level, and
+ * leaves level 0 at its very tick. The slots of a level are all earlier than those of the next, so
+ * the next expiry is a look at each level's bitmap. Between two events the clock may be set freely,
+ * which makes a long idle free. In exchange, a timer alone on a high level wakes the CPU once for
+ * each level that it passes, and timers of one tick are handed out in no particular order.
  *
  * Sources: "Hashed and Hierarchical Timing Wheels", SOSP 1987, scheme 7; levels by the radix of the
  * remaining digits: "Faster Algorithms for the Shortest Path Problem" (radix heap), JACM 1990. The
  * second window is ours.
  */
-#include <linux/bitops.h>
-#include <linux/list.h>
+#include <linux/kernel.h>
+#include <linux/log2.h>
 #include <linux/minmax.h>
-#include <linux/slab.h>
 
 #include "designs.h"
-
-#define WHEEL_BITS		6
-#define WHEEL_WINDOW		(1U << WHEEL_BITS)
-#define WHEEL_WINDOWS		2
-#define WHEEL_SLOTS		(WHEEL_WINDOW * WHEEL_WINDOWS)
-
-/* A 64-bit tick has 11 digits of 6 bits. */
-#define WHEEL_MAX_LEVELS	((64 + WHEEL_BITS - 1) / WHEEL_BITS)
+#include "slots.h"
 
 /**
  * struct htw_wheel - a radix wheel
- * @queue: the common part
- * @next_tick: the next event, or earlier (deleting a timer leaves it); HTW_TICK_NONE if the queue
- *	is empty
+ * @slots: for each level two windows, in which a slot lies at its number modulo their length; then,
+ *	for each level, the timers of the slot behind the clock's, on their way to the level below
  * @levels: levels in use
- * @level_map: bit n is set if a slot of level n is occupied
- * @moving_map: bit n is set if the moving list of level n is not empty
- * @occupied: for each level and window, bit n is set if slot n of the window is not empty. A window
- *	lies at its number modulo 2
- * @moving: for each level, the timers of the slot behind the clock's, on their way to the level
- *	below
- * @slot: the slots, level by level; a slot lies at its number modulo WHEEL_SLOTS
+ * @bits: a window has 2^bits slots
+ * @digit: for each bit of a tick, the number of the digit that it belongs to
  */
 struct htw_wheel {
-	struct htw_queue	queue;
-	u64			next_tick;
+	struct htw_slots	slots;
 	unsigned int		levels;
-	unsigned long		level_map;
-	unsigned long		moving_map;
-	u64			occupied[WHEEL_MAX_LEVELS][WHEEL_WINDOWS];
-	struct list_head	moving[WHEEL_MAX_LEVELS];
-	struct list_head	slot[];
+	unsigned int		bits;
+	u8			digit[64];
 };
 
-static struct htw_wheel *to_wheel(struct htw_queue *queue)
+#define to_wheel(_queue)	container_of(_queue, struct htw_wheel, slots.queue)
+#define to_const_wheel(_queue)	container_of(_queue, const struct htw_wheel, slots.queue)
+
+/* The number of the slot of @level in which @tick lies. */
+static u64 wheel_number(const struct htw_wheel *wheel, u64 tick, unsigned int level)
 {
-	return container_of(queue, struct htw_wheel, queue);
+	return tick >> level * wheel->bits;
 }
 
-static const struct htw_wheel *to_const_wheel(const struct htw_queue *queue)
+/* The first slot of @level in the array. */
+static unsigned int wheel_ring(const struct htw_wheel *wheel, unsigned int level)
 {
-	return container_of(queue, const struct htw_wheel, queue);
+	return level << (wheel->bits + 1);
 }
 
-/* The number of the slot of @level in which @tick lies. Above the top there is one slot, 0. */
-static u64 wheel_number(u64 tick, unsigned int level)
+/* Where the timers of @level are that are on their way to the level below. */
+static unsigned int wheel_moving(const struct htw_wheel *wheel, unsigned int level)
 {
-	unsigned int shift = level * WHEEL_BITS;
-
-	return shift < 64 ? tick >> shift : 0;
-}
-
-/* The first tick of slot @number of @level. */
-static u64 wheel_start(u64 number, unsigned int level)
-{
-	return number << (level * WHEEL_BITS);
+	return wheel_ring(wheel, wheel->levels) + level;
 }
 
 /*
- * The lowest level of which one of the two windows holds @tick, which is not before @clock. For a
- * distance from 64^n to less than 64^(n+1), this is level n - 1 if the distance is short enough,
+ * The lowest level of which one of the two windows holds @tick, which is not before the clock. For
+ * a distance from 64^n to less than 64^(n+1), this is level n - 1 if the distance is short enough,
  * and otherwise n.
  */
-static unsigned int wheel_level(u64 tick, u64 clock)
+static unsigned int wheel_level(const struct htw_wheel *wheel, u64 tick)
 {
-	unsigned int n = tick == clock ? 0 : (fls64(tick - clock) - 1) / WHEEL_BITS;
+	u64 clock = wheel->slots.queue.clock_tick;
+	unsigned int n = tick == clock ? 0 : wheel->digit[fls64(tick - clock) - 1];
 
-	if (n && wheel_number(tick, n) - wheel_number(clock, n) < WHEEL_WINDOWS)
+	if (n && wheel_number(wheel, tick, n) - wheel_number(wheel, clock, n) < 2)
 		n--;
 	return n;
 }
 
-/* When a slot wants attention: on level 0 at its tick, else when the level below can reach it. */
-static u64 wheel_event(u64 number, unsigned int level)
+/* Where a node belongs (of one on its way: where it goes). An overdue one is due now. */
+static struct htw_place wheel_place(const struct htw_queue *queue, const struct htw_node *node)
 {
-	return level ? wheel_start(number - 1, level) : number;
+	const struct htw_wheel *wheel = to_const_wheel(queue);
+	u64 tick = max(node->tick, queue->clock_tick);
+	unsigned int level = wheel_level(wheel, tick);
+
+	return (struct htw_place){
+		.level	= level,
+		.slot	= wheel_number(wheel, tick, level) & (wheel_ring(wheel, 1) - 1),
+	};
 }
 
-static struct list_head *wheel_slot(struct htw_wheel *wheel, unsigned int level, u64 number)
+/* When slot @number wants attention: at its tick, or when the level below can reach it. */
+static u64 wheel_attention(const struct htw_wheel *wheel, u64 number, unsigned int level)
 {
-	return &wheel->slot[level * WHEEL_SLOTS + number % WHEEL_SLOTS];
+	return level ? (number - 1) << level * wheel->bits : number;
 }
 
-static u64 *wheel_occupied(struct htw_wheel *wheel, unsigned int level, u64 number)
-{
-	return &wheel->occupied[level][number / WHEEL_WINDOW % WHEEL_WINDOWS];
-}
-
-static void wheel_mark(struct htw_wheel *wheel, unsigned int level, u64 number)
-{
-	*wheel_occupied(wheel, level, number) |= BIT_ULL(number % WHEEL_WINDOW);
-	wheel->level_map |= BIT(level);
-}
-
-static void wheel_unmark(struct htw_wheel *wheel, unsigned int level, u64 number)
-{
-	*wheel_occupied(wheel, level, number) &= ~BIT_ULL(number % WHEEL_WINDOW);
-	if (!wheel->occupied[level][0] && !wheel->occupied[level][1])
-		wheel->level_map &= ~BIT(level);
-}
-
-/* The number of the first occupied slot of @level, which has one. */
-static u64 wheel_first(const struct htw_wheel *wheel, unsigned int level)
-{
-	u64 window = wheel_number(wheel->queue.clock_tick, level + 1);
-	u64 map = wheel->occupied[level][window % WHEEL_WINDOWS];
-
-	if (!map)
-		map = wheel->occupied[level][++window % WHEEL_WINDOWS];
-	return window * WHEEL_WINDOW + __ffs64(map);
-}
-
-/* The start of the slot behind the clock's on @level: by then its moving list has to be empty. */
-static u64 wheel_last_moment(const struct htw_wheel *wheel, unsigned int level)
-{
-	return wheel_start(wheel_number(wheel->queue.clock_tick, level) + 1, level);
-}
-
-/**
- * struct wheel_agenda - the next event of each kind, HTW_TICK_NONE if there is none
- * @settle_tick: last moment of a moving list
- * @settle_level: its level
- * @reach_tick: a slot comes into reach of the level below
- * @reach_level: its level
- * @drain_tick: a slot of level 0 is due
- *
- * Events of one moment have to be worked off in this order: a list has to be empty before the next
- * slot comes into it, and both leave no timer behind that is due.
- */
-struct wheel_agenda {
-	u64			settle_tick;
-	unsigned int		settle_level;
-	u64			reach_tick;
-	unsigned int		reach_level;
-	u64			drain_tick;
-};
-
-static struct wheel_agenda wheel_agenda(const struct htw_wheel *wheel)
-{
-	struct wheel_agenda agenda = { HTW_TICK_NONE, 0, HTW_TICK_NONE, 0, HTW_TICK_NONE };
-	unsigned int level;
-	u64 tick;
-
-	if (test_bit(0, &wheel->level_map))
-		agenda.drain_tick = wheel_first(wheel, 0);
-	for (level = 1; level < wheel->levels; level++) {
-		tick = test_bit(level, &wheel->moving_map) ? wheel_last_moment(wheel, level) :
-							     HTW_TICK_NONE;
-		if (tick < agenda.settle_tick) {
-			agenda.settle_tick = tick;
-			agenda.settle_level = level;
-		}
-		tick = test_bit(level, &wheel->level_map) ?
-		       wheel_event(wheel_first(wheel, level), level) : HTW_TICK_NONE;
-		if (tick < agenda.reach_tick) {
-			agenda.reach_tick = tick;
-			agenda.reach_level = level;
-		}
-	}
-	return agenda;
-}
-
-static u64 agenda_next(const struct wheel_agenda *agenda)
-{
-	return min3(agenda->settle_tick, agenda->reach_tick, agenda->drain_tick);
-}
-
-static u64 wheel_next_event(const struct htw_wheel *wheel)
-{
-	struct wheel_agenda agenda = wheel_agenda(wheel);
-
-	return agenda_next(&agenda);
-}
-
-/*
- * Put a node where the clock says it belongs; an overdue one belongs where the clock itself does.
- * Returns when its slot wants attention.
- */
 static u64 wheel_put(struct htw_wheel *wheel, struct htw_node *node)
 {
-	u64 clock = wheel->queue.clock_tick;
-	u64 tick = max(node->tick, clock);
-	unsigned int level = wheel_level(tick, clock);
-	u64 number = wheel_number(tick, level);
+	struct htw_queue *queue = &wheel->slots.queue;
+	struct htw_place place = wheel_place(queue, node);
+	u64 tick = max(node->tick, queue->clock_tick);
 
-	list_add_tail(&node->link, wheel_slot(wheel, level, number));
-	wheel_mark(wheel, level, number);
-	return wheel_event(number, level);
-}
-
-static u64 wheel_next(const struct htw_queue *queue)
-{
-	return to_const_wheel(queue)->next_tick;
+	htw_slots_put(&wheel->slots, wheel_ring(wheel, place.level) + place.slot, node);
+	return wheel_attention(wheel, wheel_number(wheel, tick, place.level), place.level);
 }
 
 static bool wheel_add(struct htw_queue *queue, struct htw_node *node)
 {
-	struct htw_wheel *wheel = to_wheel(queue);
-	u64 event = wheel_put(wheel, node);
-
-	queue->nr++;
-	if (event >= wheel->next_tick)
-		return false;
-	wheel->next_tick = event;
-	return true;
+	return htw_slots_added(to_slots(queue), wheel_put(to_wheel(queue), node));
 }
 
-/* The list with this head has become empty. */
-static void wheel_unmark_head(struct htw_wheel *wheel, const struct list_head *head)
-{
-	size_t at;
+/* What comes next, HTW_TICK_NONE if the wheel is empty: the slot, and its level. */
+struct wheel_event {
+	u64			tick;
+	unsigned int		level;
+	unsigned int		slot;
+};
 
-	if (head >= wheel->moving && head < wheel->moving + WHEEL_MAX_LEVELS) {
-		wheel->moving_map &= ~BIT(head - wheel->moving);
-		return;
+static struct wheel_event wheel_event(const struct htw_wheel *wheel)
+{
+	unsigned int level, ring, ahead, length = wheel_ring(wheel, 1);
+	struct wheel_event event = { .tick = HTW_TICK_NONE };
+	u64 number, tick;
+
+	/* Of one tick, the highest level first: then nothing is left where it does not belong. */
+	for (level = wheel->levels; level--;) {
+		ring = wheel_ring(wheel, level);
+		number = wheel_number(wheel, wheel->slots.queue.clock_tick, level);
+		ahead = htw_slots_ahead(&wheel->slots, ring, length, number & (length - 1));
+		tick = wheel_attention(wheel, number + ahead, level);
+		if (ahead < length && tick < event.tick)
+			event = (struct wheel_event){ tick, level,
+						      ring + ((number + ahead) & (length - 1)) };
+		/* These have to be below when the clock enters the slot that they are from. */
+		tick = ((number + 1) << level * wheel->bits) - 1;
+		if (htw_slots_occupied(&wheel->slots, wheel_moving(wheel, level)) &&
+		    tick < event.tick)
+			event = (struct wheel_event){ tick, level, wheel_moving(wheel, level) };
 	}
-	at = head - wheel->slot;
-	wheel_unmark(wheel, at / WHEEL_SLOTS, at % WHEEL_SLOTS);
+	return event;
 }
 
-/*
- * A node does not know its list. It need not: only if it is the last one does a bit have to go, and
- * then both its neighbours are the head, whose address tells.
- */
-static void wheel_del(struct htw_queue *queue, struct htw_node *node)
-{
-	struct htw_wheel *wheel = to_wheel(queue);
-	struct list_head *head = node->link.next;
-	bool last = head == node->link.prev;
-
-	list_del(&node->link);
-	if (last)
-		wheel_unmark_head(wheel, head);
-	if (!--queue->nr)
-		wheel->next_tick = HTW_TICK_NONE;
-}
-
-/* Move nodes of the moving list of @level to the level below, as far as the budget goes. */
+/* Move timers of @level on their way, as far as the budget goes. */
 static u64 wheel_settle(struct htw_wheel *wheel, unsigned int level, u64 budget,
 			struct htw_work *work)
 {
-	struct htw_node *node, *tmp;
+	unsigned int moving = wheel_moving(wheel, level);
+	struct htw_node *node;
 
-	list_for_each_entry_safe(node, tmp, &wheel->moving[level], link) {
-		if (!budget)
-			return 0;
-		budget--;
-		list_del(&node->link);
+	for (; budget && htw_slots_occupied(&wheel->slots, moving); budget--) {
+		node = htw_slots_first(&wheel->slots, moving);
+		htw_slots_remove(&wheel->slots, node);
 		wheel_put(wheel, node);
 		work->moves++;
 	}
-	wheel->moving_map &= ~BIT(level);
 	return budget;
-}
-
-/* Hand out the level 0 slot of @tick, as far as the budget goes. */
-static u64 wheel_drain(struct htw_wheel *wheel, u64 tick, u64 budget, struct list_head *due,
-		       struct htw_work *work)
-{
-	struct htw_node *node, *tmp;
-
-	list_for_each_entry_safe(node, tmp, wheel_slot(wheel, 0, tick), link) {
-		if (!budget)
-			return 0;
-		budget--;
-		list_move_tail(&node->link, due);
-		wheel->queue.nr--;
-		work->due++;
-	}
-	wheel_unmark(wheel, 0, tick);
-	return budget;
-}
-
-/* A slot has come into reach of the level below. */
-static void wheel_start_moving(struct htw_wheel *wheel, unsigned int level)
-{
-	u64 number = wheel_first(wheel, level);
-
-	list_splice_tail_init(wheel_slot(wheel, level, number), &wheel->moving[level]);
-	wheel->moving_map |= BIT(level);
-	wheel_unmark(wheel, level, number);
 }
 
 /* Work off one event, whose time has come. */
-static u64 wheel_work(struct htw_wheel *wheel, const struct wheel_agenda *agenda, u64 budget,
+static u64 wheel_work(struct htw_wheel *wheel, const struct wheel_event *event, u64 budget,
 		      struct list_head *due, struct htw_work *work)
 {
-	struct htw_queue *queue = &wheel->queue;
-	u64 next = agenda_next(agenda);
+	u64 *clock = &wheel->slots.queue.clock_tick, nr;
 
 	work->slots++;
-	if (agenda->settle_tick == next) {
-		/* The clock must not enter the slot before its timers are below. */
-		queue->clock_tick = max(queue->clock_tick, next - 1);
-		return wheel_settle(wheel, agenda->settle_level, budget, work);
+	*clock = max(*clock, event->tick);
+	if (event->slot >= wheel_moving(wheel, 0))
+		return wheel_settle(wheel, event->level, budget, work);
+	if (event->level) {
+		htw_slots_splice(&wheel->slots, event->slot, wheel_moving(wheel, event->level));
+		return budget;
 	}
-	queue->clock_tick = max(queue->clock_tick, next);
-	if (agenda->reach_tick != next)
-		return wheel_drain(wheel, next, budget, due, work);
-	wheel_start_moving(wheel, agenda->reach_level);
-	return budget;
+	nr = htw_slots_hand_out(&wheel->slots, event->slot, budget, due);
+	work->due += nr;
+	return budget - nr;
+}
+
+static bool wheel_is_moving(const struct htw_wheel *wheel)
+{
+	unsigned int nr = wheel->slots.nr;
+
+	return find_next_bit(wheel->slots.map, nr, wheel_moving(wheel, 0)) < nr;
 }
 
 static bool wheel_advance(struct htw_queue *queue, u64 now, u64 budget, struct list_head *due,
 			  struct htw_work *work)
 {
 	struct htw_wheel *wheel = to_wheel(queue);
-	struct wheel_agenda agenda;
+	u64 *next = &wheel->slots.next_tick;
+	struct wheel_event event;
+	unsigned int level;
 
-	for (;;) {
-		agenda = wheel_agenda(wheel);
-		wheel->next_tick = agenda_next(&agenda);
-		if (wheel->next_tick > now)
-			break;
-		if (!budget)
+	while (*next <= now) {
+		event = wheel_event(wheel);
+		*next = event.tick;
+		if (event.tick <= now && !budget)
 			return true;
-		budget = wheel_work(wheel, &agenda, budget, due, work);
+		if (event.tick <= now)
+			budget = wheel_work(wheel, &event, budget, due, work);
 	}
 	queue->clock_tick = max(queue->clock_tick, now);
+	if (!wheel_is_moving(wheel))
+		return false;
 
 	/* Nobody waits for us: move timers ahead of time, what is needed soonest first. */
-	while (budget && wheel->moving_map)
-		budget = wheel_settle(wheel, __ffs(wheel->moving_map), budget, work);
-	wheel->next_tick = wheel_next_event(wheel);
+	for (level = 1; level < wheel->levels; level++)
+		budget = wheel_settle(wheel, level, budget, work);
+	*next = wheel_event(wheel).tick;
 	/* If that was not all, go on at the next tick rather than at the last moment. */
-	if (wheel->moving_map)
-		wheel->next_tick = min(wheel->next_tick, queue->clock_tick + 1);
+	if (wheel_is_moving(wheel))
+		*next = min(*next, queue->clock_tick + 1);
 	return false;
 }
 
-static u64 wheel_take(struct htw_queue *queue, u64 max, struct list_head *out)
+static bool wheel_belongs(const struct htw_queue *queue, const struct htw_node *node,
+			  unsigned int slot)
 {
-	struct htw_wheel *wheel = to_wheel(queue);
-	struct list_head *list;
-	struct htw_node *node;
-	unsigned int level;
-	u64 taken;
+	const struct htw_wheel *wheel = to_const_wheel(queue);
+	struct htw_place place = wheel_place(queue, node);
+	unsigned int level = slot - wheel_moving(wheel, 0);
 
-	for (taken = 0; taken < max && queue->nr; taken++) {
-		if (wheel->moving_map) {
-			list = &wheel->moving[__ffs(wheel->moving_map)];
-		} else {
-			level = __ffs(wheel->level_map);
-			list = wheel_slot(wheel, level, wheel_first(wheel, level));
-		}
-		node = list_first_entry(list, struct htw_node, link);
-		wheel_del(queue, node);
-		list_add_tail(&node->link, out);
-	}
-	return taken;
-}
-
-/* Of a node in a moving list: where it is moved to. */
-static struct htw_place wheel_place(const struct htw_queue *queue, const struct htw_node *node)
-{
-	u64 tick = max(node->tick, queue->clock_tick);
-	unsigned int level = wheel_level(tick, queue->clock_tick);
-
-	return (struct htw_place){
-		.level	= level,
-		.slot	= wheel_number(tick, level) % WHEEL_SLOTS,
-	};
-}
-
-static struct htw_geometry wheel_geometry(const struct htw_queue *queue)
-{
-	return (struct htw_geometry){
-		.levels	= to_const_wheel(queue)->levels,
-		.slots	= WHEEL_SLOTS,
-	};
-}
-
-/* Check slot @at of @level; adds its nodes to @nr. */
-static int wheel_check_slot(const struct htw_wheel *wheel, unsigned int level, unsigned int at,
-			    u64 *nr)
-{
-	const struct list_head *slot = &wheel->slot[level * WHEEL_SLOTS + at];
-	bool occupied = wheel->occupied[level][at / WHEEL_WINDOW] & BIT_ULL(at % WHEEL_WINDOW);
-	u64 clock = wheel->queue.clock_tick;
-	const struct htw_node *node;
-	u64 tick;
-
-	if (occupied == list_empty(slot))
-		return __LINE__;
-	list_for_each_entry(node, slot, link) {
-		if (node->link.next->prev != &node->link)
-			return __LINE__;
-		tick = max(node->tick, clock);
-		if (wheel_level(tick, clock) != level ||
-		    wheel_number(tick, level) % WHEEL_SLOTS != at)
-			return __LINE__;
-		if (wheel_event(wheel_number(tick, level), level) < wheel->next_tick)
-			return __LINE__;
-		(*nr)++;
-	}
-	return 0;
-}
-
-static int wheel_check_moving(const struct htw_wheel *wheel, unsigned int level, u64 *nr)
-{
-	u64 next = wheel_number(wheel->queue.clock_tick, level) + 1;
-	const struct htw_node *node;
-
-	if (test_bit(level, &wheel->moving_map) == list_empty(&wheel->moving[level]))
-		return __LINE__;
-	list_for_each_entry(node, &wheel->moving[level], link) {
-		if (node->link.next->prev != &node->link)
-			return __LINE__;
-		if (wheel_number(node->tick, level) != next)
-			return __LINE__;
-		(*nr)++;
-	}
-	return 0;
+	if (slot < wheel_moving(wheel, 0))
+		return slot == wheel_ring(wheel, place.level) + place.slot;
+	return level && wheel_number(wheel, node->tick, level) ==
+			wheel_number(wheel, queue->clock_tick, level) + 1;
 }
 
 static int wheel_check(const struct htw_queue *queue)
 {
 	const struct htw_wheel *wheel = to_const_wheel(queue);
-	unsigned int level, at;
-	int line = 0;
-	u64 nr = 0;
 
-	for (level = 0; level < wheel->levels && !line; level++) {
-		if (test_bit(level, &wheel->level_map) !=
-		    (wheel->occupied[level][0] || wheel->occupied[level][1]))
-			return __LINE__;
-		line = wheel_check_moving(wheel, level, &nr);
-		for (at = 0; at < WHEEL_SLOTS && !line; at++)
-			line = wheel_check_slot(wheel, level, at, &nr);
+	return wheel->slots.next_tick > wheel_event(wheel).tick ? __LINE__ :
+	       htw_slots_check(queue, wheel_belongs);
+}
+
+static bool wheel_fits(const struct htw_geometry *geometry, unsigned int tick_bits)
+{
+	u32 level, radix = geometry->radix[0];
+
+	for (level = 1; level < geometry->levels; level++) {
+		if (geometry->radix[level] != radix)
+			return false;
 	}
-	if (line)
-		return line;
-	if ((wheel->level_map | wheel->moving_map) >> wheel->levels || wheel->moving_map & BIT(0))
-		return __LINE__;
-	if (!queue->nr && wheel->next_tick != HTW_TICK_NONE)
-		return __LINE__;
-	if (queue->nr && wheel->next_tick == HTW_TICK_NONE)
-		return __LINE__;
-	return nr == queue->nr ? 0 : __LINE__;
+	return is_power_of_2(radix) && radix <= 64 && geometry->levels * ilog2(radix) >= tick_bits;
 }
 
-static struct htw_queue *wheel_create(unsigned int tick_bits, u64 clock_tick, int numa)
+/* Levels that no tick needs are left out. */
+static struct htw_queue *wheel_create(const struct htw_queue_config *config)
 {
-	unsigned int levels = (tick_bits + WHEEL_BITS - 1) / WHEEL_BITS;
-	struct htw_wheel *wheel;
-	unsigned int i;
+	unsigned int bits = ilog2(config->geometry.radix[0]), bit;
+	unsigned int levels = DIV_ROUND_UP(config->tick_bits, bits);
+	struct htw_queue *queue;
 
-	wheel = kvzalloc_node(struct_size(wheel, slot, levels * WHEEL_SLOTS), GFP_KERNEL, numa);
-	if (!wheel)
+	queue = htw_slots_create(&htw_wheel_design, config, sizeof(struct htw_wheel),
+				 (levels << (bits + 1)) + levels);
+	if (!queue)
 		return NULL;
-	wheel->queue.design = &htw_wheel_design;
-	wheel->queue.clock_tick = clock_tick;
-	wheel->next_tick = HTW_TICK_NONE;
-	wheel->levels = levels;
-	for (i = 0; i < WHEEL_MAX_LEVELS; i++)
-		INIT_LIST_HEAD(&wheel->moving[i]);
-	for (i = 0; i < levels * WHEEL_SLOTS; i++)
-		INIT_LIST_HEAD(&wheel->slot[i]);
-	return &wheel->queue;
+	queue->geometry.levels = levels;
+	to_wheel(queue)->levels = levels;
+	to_wheel(queue)->bits = bits;
+	for (bit = 0; bit < 64; bit++)
+		to_wheel(queue)->digit[bit] = bit / bits;
+	return queue;
 }
 
-static void wheel_destroy(struct htw_queue *queue)
-{
-	kvfree(to_wheel(queue));
-}
+static const struct htw_geometry wheel_geometries[] = {
+	{ 11, { [0 ... 10] = 64 } },
+	{ 16, { [0 ... 15] = 16 } },
+	{}
+};
 
 const struct htw_design htw_wheel_design = {
 	.name		= "wheel",
+	.about		= "radix wheel of two windows, moves ahead of time",
+	.costs		= "1 / 1 / amortised 1",
+	.windows	= 2,
+	.geometries	= wheel_geometries,
+	.fits		= wheel_fits,
 	.create		= wheel_create,
-	.destroy	= wheel_destroy,
+	.destroy	= htw_slots_destroy,
 	.add		= wheel_add,
-	.del		= wheel_del,
-	.next		= wheel_next,
+	.del		= htw_slots_del,
+	.next		= htw_slots_next,
 	.advance	= wheel_advance,
-	.take		= wheel_take,
+	.take		= htw_slots_take,
 	.check		= wheel_check,
 	.place		= wheel_place,
-	.geometry	= wheel_geometry,
 };

@@ -71,6 +71,7 @@ static void run_job(const struct job *job, const struct htw_design *design,
 	struct htw_test test = {
 		.design		= design,
 		.start_tick	= start->tick,
+		.geometry	= htw_design_default(design),
 		.tick_bits	= start->bits,
 		.seed		= seed,
 		.ops		= ops,

@@ -42,16 +42,22 @@ static bool reserve_fails_at(struct htw_queue *queue, unsigned long call)
 static const char *memory_fault(const struct htw_test *test, struct htw_node *node)
 {
 	const struct htw_design *design = test->design;
+	struct htw_queue_config config = {
+		.tick_bits	= test->tick_bits,
+		.clock_tick	= test->start_tick,
+		.geometry	= test->geometry,
+		.numa		= NUMA_NO_NODE,
+	};
 	struct htw_work work = {};
 	struct htw_queue *queue;
 	unsigned long call;
 	LIST_HEAD(due);
 
 	shim_failing_call = 1;
-	queue = design->create(test->tick_bits, test->start_tick, NUMA_NO_NODE);
+	queue = design->create(&config);
 	if (queue)
 		return "create() without memory gives a queue";
-	queue = design->create(test->tick_bits, test->start_tick, NUMA_NO_NODE);
+	queue = design->create(&config);
 	if (!queue)
 		return "create() with memory gives none";
 	if (design->reserve && design->reserve(queue, ROOM))

@@ -12,6 +12,7 @@
 #include <linux/types.h>
 
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
+#define ALIGN(n, to)		(((n) + (to) - 1) / (to) * (to))
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
 
 #endif /* SHIM_LINUX_KERNEL_H */

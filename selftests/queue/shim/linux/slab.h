@@ -47,6 +47,12 @@ static inline void *kvzalloc_node(size_t size, gfp_t flags, int numa)
 	return kzalloc(size, flags);
 }
 
+static inline void *kzalloc_node(size_t size, gfp_t flags, int numa)
+{
+	(void)numa;
+	return kzalloc(size, flags);
+}
+
 static inline void *kvmalloc_array(size_t nr, size_t size, gfp_t flags)
 {
 	(void)flags;

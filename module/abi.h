@@ -35,7 +35,11 @@ ABI_FIELD(info, design, 72);
 ABI_FIELD(info, max_user_timers, 88);
 ABI_FIELD(info, wake_events, 96);
 ABI_FIELD(info, wake_usecs, 100);
-ABI_SIZE(info, 104);
+ABI_FIELD(info, now_ns, 104);
+ABI_FIELD(info, setup, 112);
+ABI_FIELD(info, reserved2, 116);
+ABI_FIELD(info, radix, 120);
+ABI_SIZE(info, 184);
 
 ABI_FIELD(setup, size, 0);
 ABI_FIELD(setup, flags, 4);
@@ -44,7 +48,13 @@ ABI_FIELD(setup, reserved, 12);
 ABI_FIELD(setup, max_timers, 16);
 ABI_FIELD(setup, wake_events, 24);
 ABI_FIELD(setup, wake_usecs, 28);
-ABI_SIZE(setup, 32);
+ABI_FIELD(setup, tick_ns, 32);
+ABI_FIELD(setup, start_ns, 40);
+ABI_FIELD(setup, design, 48);
+ABI_FIELD(setup, levels, 64);
+ABI_FIELD(setup, reserved2, 68);
+ABI_FIELD(setup, radix, 72);
+ABI_SIZE(setup, 136);
 
 ABI_FIELD(op, opcode, 0);
 ABI_FIELD(op, policy, 2);
@@ -138,6 +148,32 @@ ABI_FIELD(dump_entry, cpu, 60);
 ABI_FIELD(dump_entry, level, 64);
 ABI_FIELD(dump_entry, slot, 68);
 ABI_SIZE(dump_entry, 72);
+
+ABI_FIELD(advance, size, 0);
+ABI_FIELD(advance, flags, 4);
+ABI_FIELD(advance, to, 8);
+ABI_FIELD(advance, budget, 16);
+ABI_FIELD(advance, now_ns, 24);
+ABI_FIELD(advance, due, 32);
+ABI_FIELD(advance, moves, 40);
+ABI_FIELD(advance, slots, 48);
+ABI_FIELD(advance, passes, 56);
+ABI_FIELD(advance, largest, 64);
+ABI_FIELD(advance, more, 72);
+ABI_FIELD(advance, reserved, 76);
+ABI_SIZE(advance, 80);
+
+ABI_FIELD(design, size, 0);
+ABI_FIELD(design, flags, 4);
+ABI_FIELD(design, index, 8);
+ABI_FIELD(design, properties, 12);
+ABI_FIELD(design, levels, 16);
+ABI_FIELD(design, windows, 20);
+ABI_FIELD(design, radix, 24);
+ABI_FIELD(design, name, 88);
+ABI_FIELD(design, costs, 104);
+ABI_FIELD(design, about, 136);
+ABI_SIZE(design, 200);
 
 #undef ABI_FIELD
 #undef ABI_SIZE

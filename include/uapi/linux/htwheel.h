@@ -20,8 +20,8 @@
  *   clock began counts as its beginning. (Without HTWHEEL_FEAT_TIMENS: as the initial time
  *   namespace shows it.)
  * - Pointers are __u64; 32-bit and 64-bit callers share one layout.
- * - A command that works in steps (SUBMIT, MASS, DUMP) says how far it came, also when it fails: a
- *   signal or a bad address ends it between two steps, and nothing is done twice or half.
+ * - A command that works in steps (SUBMIT, MASS, DUMP, ADVANCE) says how far it came, also when it
+ *   fails: a signal or a bad address ends it between two steps, and nothing is done twice or half.
  *
  * Errors: ENOTTY unknown command; EINVAL bad value or unknown bit; E2BIG unknown trailing data;
  * EOPNOTSUPP known but absent; ENOENT no such timer; ENOSPC the context's limit; EDQUOT the user's
@@ -74,16 +74,21 @@
 #define HTWHEEL_IOC_STATS	_IO(HTWHEEL_IOC_TYPE, 0x03)
 #define HTWHEEL_IOC_MASS	_IO(HTWHEEL_IOC_TYPE, 0x04)
 #define HTWHEEL_IOC_DUMP	_IO(HTWHEEL_IOC_TYPE, 0x05)
+#define HTWHEEL_IOC_ADVANCE	_IO(HTWHEEL_IOC_TYPE, 0x06)
+#define HTWHEEL_IOC_DESIGN	_IO(HTWHEEL_IOC_TYPE, 0x07)
 
 /* A deadline, or a delay, that never comes: 292 years. */
 #define HTWHEEL_NEVER_NS	0x7fffffffffffffffULL
+
+/* The most levels that a queue design may have. */
+#define HTWHEEL_MAX_LEVELS	16
 
 /**
  * enum htwheel_clock - the clock that a context's times are measured on
  * @HTWHEEL_CLOCK_MONOTONIC: CLOCK_MONOTONIC; stands still in suspend
  * @HTWHEEL_CLOCK_BOOTTIME: CLOCK_BOOTTIME; goes on in suspend, and what fell due meanwhile fires
  *	at resume; needs HTWHEEL_FEAT_BOOTTIME
- * @HTWHEEL_CLOCK_MANUAL: moved by the program alone; needs HTWHEEL_FEAT_MANUAL
+ * @HTWHEEL_CLOCK_MANUAL: moved by HTWHEEL_IOC_ADVANCE alone; needs HTWHEEL_FEAT_MANUAL
  */
 enum htwheel_clock {
 	HTWHEEL_CLOCK_MONOTONIC	= 0,
@@ -98,11 +103,12 @@ enum htwheel_clock {
  * @HTWHEEL_FEAT_SLACK: htwheel_op.slack_ns
  * @HTWHEEL_FEAT_TAG: htwheel_op.tag
  * @HTWHEEL_FEAT_BOOTTIME: HTWHEEL_CLOCK_BOOTTIME
- * @HTWHEEL_FEAT_MANUAL: HTWHEEL_CLOCK_MANUAL
+ * @HTWHEEL_FEAT_MANUAL: HTWHEEL_CLOCK_MANUAL and HTWHEEL_IOC_ADVANCE
  * @HTWHEEL_FEAT_MASS: HTWHEEL_IOC_MASS
  * @HTWHEEL_FEAT_DUMP: HTWHEEL_IOC_DUMP
  * @HTWHEEL_FEAT_WAKE: the wake-up policy of HTWHEEL_IOC_SETUP
  * @HTWHEEL_FEAT_TIMENS: times are those of the caller's time namespace
+ * @HTWHEEL_FEAT_PRIVATE: HTWHEEL_SETUP_PRIVATE and HTWHEEL_IOC_DESIGN
  *
  * A program that needs a feature asks for its bit, not for a version. Bits that it does not know
  * are no concern of its: a feature changes nothing for who does not use it.
@@ -118,6 +124,7 @@ enum htwheel_feature {
 	HTWHEEL_FEAT_DUMP	= 1 << 7,
 	HTWHEEL_FEAT_WAKE	= 1 << 8,
 	HTWHEEL_FEAT_TIMENS	= 1 << 9,
+	HTWHEEL_FEAT_PRIVATE	= 1 << 10,
 };
 
 /**
@@ -136,7 +143,7 @@ enum htwheel_feature {
  * @max_stride: out: largest htwheel_submit.stride and htwheel_dump.stride
  * @cpus: out: CPUs that carry a share of the engine (a base) at this moment
  * @levels: out: levels of the wheel, 0 if the design has none
- * @slots: out: slots of each level, 0 if the design has none
+ * @slots: out: slots of each level (of the lowest, if they differ), 0 if the design has none
  * @reserved: in and out: 0
  * @design: out: name of the queue design, NUL-terminated
  * @max_user_timers: out: timers that the user who opened this file (the real user id) may hold at
@@ -144,6 +151,10 @@ enum htwheel_feature {
  *	keep for them
  * @wake_events: out: the wake-up policy, as given to HTWHEEL_IOC_SETUP
  * @wake_usecs: out: the same
+ * @now_ns: out: the present on the context's clock
+ * @setup: out: HTWHEEL_SETUP_PRIVATE if the engine is this context's own, otherwise 0
+ * @reserved2: out: 0
+ * @radix: out: for each level, the lowest first: so many of its slots make one of the next level
  *
  * May be called at any time, by anyone who could open the device.
  */
@@ -166,12 +177,22 @@ struct htwheel_info {
 	__u64	max_user_timers;
 	__u32	wake_events;
 	__u32	wake_usecs;
+	__u64	now_ns;
+	__u32	setup;
+	__u32	reserved2;
+	__u32	radix[HTWHEEL_MAX_LEVELS];
 };
+
+/*
+ * htwheel_setup.flags: an engine of this context's own, and not the one that it shares with others;
+ * needs HTWHEEL_FEAT_PRIVATE. A manual clock is always of such an engine, flag or not.
+ */
+#define HTWHEEL_SETUP_PRIVATE	(1U << 0)
 
 /**
  * struct htwheel_setup - argument of HTWHEEL_IOC_SETUP: choices for this context
  * @size: in: sizeof(struct htwheel_setup)
- * @flags: in: 0
+ * @flags: in: 0 or HTWHEEL_SETUP_PRIVATE
  * @clock: in: enum htwheel_clock
  * @reserved: in: 0
  * @max_timers: in: timers that the context may hold at once, 1 to htwheel_info.max_timers_ceiling;
@@ -180,6 +201,15 @@ struct htwheel_info {
  *	matter
  * @wake_usecs: in: the file becomes readable when an event has waited for so many microseconds
  *	of the context's clock
+ * @tick_ns: in: private: length of a tick, a power of two, 2^10 to 2^30, on a manual clock 1 to
+ *	2^30; 0: as the shared engines have it. Otherwise 0
+ * @start_ns: in: manual clock: where it begins, 0 to HTWHEEL_NEVER_NS - 1; otherwise 0
+ * @design: in: private: name of the queue design, filled up with zeros; empty: as the shared
+ *	engines have it. Otherwise empty
+ * @levels: in: private: levels of the queue; 0: the design's own shape. Otherwise 0
+ * @reserved2: in: 0
+ * @radix: in: for each of @levels, the lowest first, how many of its slots make one of the next
+ *	level; the others 0
  *
  * At most once, and before the first arm (EBUSY); ENOMEM is possible. A program that is content
  * with the defaults need not call it. A call that fails changes nothing and may be repeated.
@@ -187,6 +217,13 @@ struct htwheel_info {
  * @wake_events and @wake_usecs are the wake-up policy: whichever comes first. Both 0, or
  * @wake_events 1, is the default: readable at once. @wake_events above 1 with @wake_usecs 0 is
  * refused (EINVAL), because the last events could then wait for ever.
+ *
+ * A private engine is for trying designs, for ticks of another length, and for tests; the shared
+ * ones are not touched by it. Anybody may have one; it costs memory for each CPU (which is charged
+ * to the caller's memory cgroup; with a manual clock, once). HTWHEEL_IOC_DESIGN lists the designs.
+ * A name that is none, and a shape that the design cannot have with such ticks, are refused
+ * (EINVAL). With a design that has HTWHEEL_DESIGN_LINEAR, @max_timers is at most 65536, which is
+ * then also what 0 means.
  */
 struct htwheel_setup {
 	__u32	size;
@@ -196,6 +233,12 @@ struct htwheel_setup {
 	__u64	max_timers;
 	__u32	wake_events;
 	__u32	wake_usecs;
+	__u64	tick_ns;
+	__u64	start_ns;
+	char	design[16];
+	__u32	levels;
+	__u32	reserved2;
+	__u32	radix[HTWHEEL_MAX_LEVELS];
 };
 
 /**
@@ -565,6 +608,99 @@ struct htwheel_stats {
 	__u64	missed;
 	__u64	alerts;
 	__u64	user_timers;
+};
+
+/* htwheel_advance.flags: htwheel_advance.to is a number of ticks to move by, not a time. */
+#define HTWHEEL_ADVANCE_TICKS	(1U << 0)
+/* htwheel_advance.flags: the clock jumps to the time, as if the CPU had slept over it. */
+#define HTWHEEL_ADVANCE_JUMP	(1U << 1)
+
+/**
+ * struct htwheel_advance - argument of HTWHEEL_IOC_ADVANCE: move a manual clock
+ * @size: in: sizeof(struct htwheel_advance)
+ * @flags: in: 0, HTWHEEL_ADVANCE_TICKS, HTWHEEL_ADVANCE_JUMP
+ * @to: in: the time to move to, from the present to HTWHEEL_NEVER_NS - 1; with
+ *	HTWHEEL_ADVANCE_TICKS, by how many ticks, which must not lead beyond that
+ * @budget: in: end the call when so many timers have been handed out or moved; 0: no limit
+ * @now_ns: out: the clock
+ * @due: out: timers that fired
+ * @moves: out: timers that were moved to another slot, or looked at and left
+ * @slots: out: slots that were looked at (or tops of a heap, nodes of a tree, heads of a list)
+ * @passes: out: times that the queue was run, each at one moment of the clock
+ * @largest: out: most timers that were handed out and moved at one moment
+ * @more: out: 1 if the budget ended the call before all was done, otherwise 0
+ * @reserved: in and out: 0
+ *
+ * The time passes as it does on a live clock: it stops at each moment for which the queue would set
+ * the hardware, the queue is run, what is due fires, with that moment in htwheel_event.fired_ns.
+ * With HTWHEEL_ADVANCE_JUMP it goes to its end at once, and the queue is run there.
+ *
+ * A call that the budget ends leaves the clock at the moment that it was working on; a call with
+ * the same time goes on. So does one after a signal (EINTR; a call that a signal interrupts before
+ * it has done anything is restarted if the handler was installed with SA_RESTART). The outputs are
+ * right also then.
+ *
+ * EOPNOTSUPP if the context's clock is not a manual one; EINVAL if the time lies before the present
+ * or beyond the end, or a flag is unknown.
+ */
+struct htwheel_advance {
+	__u32	size;
+	__u32	flags;
+	__u64	to;
+	__u64	budget;
+	__u64	now_ns;
+	__u64	due;
+	__u64	moves;
+	__u64	slots;
+	__u64	passes;
+	__u64	largest;
+	__u32	more;
+	__u32	reserved;
+};
+
+/**
+ * enum htwheel_design_property - bits of htwheel_design.properties
+ * @HTWHEEL_DESIGN_EXACT: timers fire at their tick; without it, later by up to a granule that grows
+ *	with the delay
+ * @HTWHEEL_DESIGN_FIFO: timers of one tick fire in the order in which they were armed
+ * @HTWHEEL_DESIGN_LINEAR: one operation may look at all timers
+ * @HTWHEEL_DESIGN_SHARED: the shared engines have this design and this shape
+ */
+enum htwheel_design_property {
+	HTWHEEL_DESIGN_EXACT	= 1 << 0,
+	HTWHEEL_DESIGN_FIFO	= 1 << 1,
+	HTWHEEL_DESIGN_LINEAR	= 1 << 2,
+	HTWHEEL_DESIGN_SHARED	= 1 << 3,
+};
+
+/**
+ * struct htwheel_design - argument of HTWHEEL_IOC_DESIGN: one row of the table of queue designs
+ * @size: in: sizeof(struct htwheel_design)
+ * @flags: in: 0
+ * @index: in: which row, from 0
+ * @properties: out: enum htwheel_design_property
+ * @levels: out: levels, 0 if the design has none
+ * @windows: out: slots that a level has, divided by its radix
+ * @radix: out: for each level, the lowest first: so many of its slots make one of the next level
+ * @name: out: name of the design, NUL-terminated
+ * @costs: out: of arming, cancelling and firing a timer among n, separated by slashes
+ * @about: out: what the design is
+ *
+ * A design has a row for each of its shapes that are of interest, its default first; it may allow
+ * others. ENOENT behind the last row. @name, @levels and @radix may be copied to struct
+ * htwheel_setup.
+ */
+struct htwheel_design {
+	__u32	size;
+	__u32	flags;
+	__u32	index;
+	__u32	properties;
+	__u32	levels;
+	__u32	windows;
+	__u32	radix[HTWHEEL_MAX_LEVELS];
+	char	name[16];
+	char	costs[32];
+	char	about[64];
 };
 
 #endif /* _UAPI_LINUX_HTWHEEL_H */

@@ -14,7 +14,7 @@
 
 static u64 live_ns(void)
 {
-	return htw_clock_monotonic.now_ns();
+	return htw_clock_now_ns(&htw_clock_monotonic);
 }
 
 static u64 in_an_hour_ns(u32 index)

@@ -113,7 +113,7 @@ static void one_work(struct htw_hand *hand)
 /* The storm is over: take out what would take an hour and wait for the rest. */
 static void settle_down(struct htw_erig *rig)
 {
-	u64 soon_ns = htw_clock_monotonic.now_ns() + HOUR_NS / 2;
+	u64 soon_ns = htw_clock_now_ns(&htw_clock_monotonic) + HOUR_NS / 2;
 	u32 i;
 
 	for (i = 0; i < rig->nr; i++) {

@@ -43,7 +43,7 @@ extern struct htw_manual htw_manual;
 extern const struct htw_clock htw_manual_clock;
 
 /* How the clock is read. */
-static inline u64 htw_manual_read(void)
+static inline u64 htw_manual_read(const struct htw_clock *clock)
 {
 	u64 now_ns = htw_manual.now_ns;
 

@@ -61,7 +61,7 @@ struct hall {
 
 static u64 live_ns(void)
 {
-	return htw_clock_monotonic.now_ns();
+	return htw_clock_now_ns(&htw_clock_monotonic);
 }
 
 /* From what has passed already to what comes soon. */

@@ -64,7 +64,7 @@ static void expect(struct mix *mix, const char *what, u64 got, u64 expected)
 
 static u64 live_ns(void)
 {
-	return htw_clock_monotonic.now_ns();
+	return htw_clock_now_ns(&htw_clock_monotonic);
 }
 
 static u64 random_deadline_ns(u64 *random, u64 now_ns)

@@ -326,7 +326,7 @@ static void setup_changes_the_engine(struct kunit *test)
 
 static u64 live_ns(void)
 {
-	return htw_clock_monotonic.now_ns();
+	return htw_clock_now_ns(&htw_clock_monotonic);
 }
 
 /* Sleep until it is readable. Returns a moment at which it was. */

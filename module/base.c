@@ -184,21 +184,21 @@ static void base_end_pass(struct htw_base *base, u64 now_ns, bool more)
 }
 
 /**
- * htw_base_pass() - one run of a base: hand over what is due now, within the budget
+ * htw_base_pass_within() - one run of a base: hand over what is due now, within a budget
  * @base: the base
+ * @budget: timers to hand over or to move at most
  *
  * Context: softirqs off, on the base's CPU; with a clock that is not live, on any. Passes of one
  * base exclude each other: only its hrtimer starts them (or, without a live clock, the one who
  * moves the time).
  * Return: true if due timers are left.
  */
-bool htw_base_pass(struct htw_base *base)
+bool htw_base_pass_within(struct htw_base *base, u64 budget)
 {
 	const struct htw_engine_config *config = &base->engine->config;
-	struct htw_pass pass = { .base = base, .now_ns = config->clock->now_ns() };
+	struct htw_pass pass = { .base = base, .now_ns = htw_clock_now_ns(config->clock) };
 	u64 now_tick = htw_tick_down(pass.now_ns, config->tick_shift);
 	struct htw_queue *queue = base->queue;
-	u64 budget = config->budget_timers;
 	LIST_HEAD(due);
 	unsigned int early = BASE_EARLY_CHUNKS;
 	u64 chunk, used;
@@ -217,7 +217,7 @@ bool htw_base_pass(struct htw_base *base)
 		used = base_work_done(base) - used;
 		config->ops->expire(&pass, &due);
 		stop = (!more && (used < chunk || !early--)) || !budget ||
-		       config->clock->now_ns() - pass.now_ns >= config->budget_ns;
+		       htw_clock_now_ns(config->clock) - pass.now_ns >= config->budget_ns;
 		if (stop)
 			base_end_pass(base, pass.now_ns, more);
 		spin_unlock(&base->lock);
@@ -229,6 +229,18 @@ bool htw_base_pass(struct htw_base *base)
 	}
 	rcu_read_unlock();
 	return more;
+}
+
+/**
+ * htw_base_pass() - one run of a base, within the budget of its engine
+ * @base: the base
+ *
+ * Context: as htw_base_pass_within().
+ * Return: true if due timers are left.
+ */
+bool htw_base_pass(struct htw_base *base)
+{
+	return htw_base_pass_within(base, base->engine->config.budget_timers);
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_base_pass);
 
@@ -253,13 +265,11 @@ int htw_base_init(struct htw_base *base, struct htw_engine *engine, unsigned int
 	const struct htw_engine_config *config = &engine->config;
 	struct htw_queue_config queue = {
 		.tick_bits	= 64 - config->tick_shift,
-		.clock_tick	= htw_tick_down(config->clock->now_ns(), config->tick_shift),
+		.clock_tick	= htw_tick_down(htw_clock_now_ns(config->clock), config->tick_shift),
 		.geometry	= config->geometry,
 		.numa		= cpu_to_node(cpu),
 	};
 
-	if (!queue.geometry.levels)
-		queue.geometry = htw_design_default(config->design);
 	spin_lock_init(&base->lock);
 	base->engine = engine;
 	base->cpu = cpu;

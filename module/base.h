@@ -164,6 +164,7 @@ void htw_base_online(struct htw_base *base);
 bool htw_base_program(struct htw_base *base, bool sooner);
 void htw_base_forward(struct htw_base *base, u64 now_ns);
 bool htw_base_pass(struct htw_base *base);
+bool htw_base_pass_within(struct htw_base *base, u64 budget);
 void htw_base_kick(struct htw_base *base);
 u64 htw_base_drain(struct htw_base *base, struct htw_base *to, u64 max);
 bool htw_base_busy(struct htw_base *base);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The live clocks, and how a time namespace sees them.
+ * The clocks, and how a time namespace sees them.
  */
+#include <linux/container_of.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/overflow.h>
@@ -13,12 +14,27 @@
 
 #include "clock.h"
 
+static u64 clock_monotonic_ns(const struct htw_clock *clock)
+{
+	return ktime_get_ns();
+}
+
+static u64 clock_boottime_ns(const struct htw_clock *clock)
+{
+	return ktime_get_boottime_ns();
+}
+
+static u64 clock_manual_ns(const struct htw_clock *clock)
+{
+	return atomic64_read(&container_of(clock, const struct htw_manual_clock, clock)->now_ns);
+}
+
 const struct htw_clock htw_clock_monotonic = {
 	.name		= "monotonic",
 	.id		= HTWHEEL_CLOCK_MONOTONIC,
 	.hrtimer_clock	= CLOCK_MONOTONIC,
 	.live		= true,
-	.now_ns		= ktime_get_ns,
+	.now_ns		= clock_monotonic_ns,
 };
 EXPORT_SYMBOL_IF_KUNIT(htw_clock_monotonic);
 
@@ -31,9 +47,27 @@ const struct htw_clock htw_clock_boottime = {
 	.id		= HTWHEEL_CLOCK_BOOTTIME,
 	.hrtimer_clock	= CLOCK_BOOTTIME,
 	.live		= true,
-	.now_ns		= ktime_get_boottime_ns,
+	.now_ns		= clock_boottime_ns,
 };
 EXPORT_SYMBOL_IF_KUNIT(htw_clock_boottime);
+
+/**
+ * htw_manual_clock_init() - make a clock that stands still
+ * @manual: to be filled in
+ * @now_ns: where it stands
+ *
+ * Context: any.
+ */
+void htw_manual_clock_init(struct htw_manual_clock *manual, u64 now_ns)
+{
+	manual->clock = (struct htw_clock){
+		.name		= "manual",
+		.id		= HTWHEEL_CLOCK_MANUAL,
+		.hrtimer_clock	= CLOCK_MONOTONIC,
+		.now_ns		= clock_manual_ns,
+	};
+	htw_manual_clock_set(manual, now_ns);
+}
 
 /**
  * htw_clock_user_offset_ns() - what the caller's time namespace adds to a clock

@@ -5,6 +5,7 @@
 #ifndef HTW_CLOCK_H
 #define HTW_CLOCK_H
 
+#include <linux/atomic.h>
 #include <linux/bitops.h>
 #include <linux/ktime.h>
 #include <linux/types.h>
@@ -23,8 +24,30 @@ struct htw_clock {
 	u32		id;
 	clockid_t	hrtimer_clock;
 	bool		live;
-	u64		(*now_ns)(void);
+	u64		(*now_ns)(const struct htw_clock *clock);
 };
+
+/**
+ * struct htw_manual_clock - a clock that is moved by hand
+ * @clock: the clock
+ * @now_ns: where it stands; whoever moves it serializes that
+ */
+struct htw_manual_clock {
+	struct htw_clock	clock;
+	atomic64_t		now_ns;
+};
+
+static inline u64 htw_clock_now_ns(const struct htw_clock *clock)
+{
+	return clock->now_ns(clock);
+}
+
+static inline void htw_manual_clock_set(struct htw_manual_clock *manual, u64 now_ns)
+{
+	atomic64_set(&manual->now_ns, now_ns);
+}
+
+void htw_manual_clock_init(struct htw_manual_clock *manual, u64 now_ns);
 
 extern const struct htw_clock htw_clock_monotonic;
 extern const struct htw_clock htw_clock_boottime;

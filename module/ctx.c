@@ -3,6 +3,7 @@
  * The context: set-up, limits, the operations of a batch, and what is done to all of its timers.
  */
 #include <linux/cred.h>
+#include <linux/err.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/nospec.h>
@@ -15,7 +16,8 @@
 /* What this version has; the header names more. */
 #define CTX_FEATURES	(HTWHEEL_FEAT_PERIODIC | HTWHEEL_FEAT_KEEP | HTWHEEL_FEAT_SLACK | \
 			 HTWHEEL_FEAT_TAG | HTWHEEL_FEAT_BOOTTIME | HTWHEEL_FEAT_MASS | \
-			 HTWHEEL_FEAT_DUMP | HTWHEEL_FEAT_WAKE | \
+			 HTWHEEL_FEAT_DUMP | HTWHEEL_FEAT_WAKE | HTWHEEL_FEAT_MANUAL | \
+			 HTWHEEL_FEAT_PRIVATE | \
 			 (IS_ENABLED(CONFIG_TIME_NS) ? HTWHEEL_FEAT_TIMENS : 0))
 
 /*
@@ -60,6 +62,8 @@ struct htw_ctx *htw_ctx_create(struct htw_engine *const *engines, u64 max_timers
 void htw_ctx_destroy(struct htw_ctx *ctx)
 {
 	htw_timers_destroy(&ctx->timers);
+	if (ctx->own)
+		htw_engine_destroy(ctx->own);
 	htw_user_put(ctx->timers.user);
 	mutex_destroy(&ctx->lock);
 	kfree_rcu(ctx, rcu);
@@ -78,6 +82,9 @@ static void ctx_info_engine(struct htw_engine *engine, struct htwheel_info *info
 	info->cpus = stats.online_cpus;
 	info->levels = geometry.levels;
 	info->slots = config->design->windows * geometry.radix[0];
+	info->now_ns = htw_clock_to_user(htw_clock_now_ns(config->clock),
+					 htw_clock_user_offset_ns(config->clock));
+	memcpy(info->radix, geometry.radix, min(sizeof(info->radix), sizeof(geometry.radix)));
 	strscpy(info->design, config->design->name, sizeof(info->design));
 }
 
@@ -94,7 +101,7 @@ int htw_ctx_info(struct htw_ctx *ctx, struct htwheel_info *info)
 	const struct htw_timers *timers = &ctx->timers;
 	struct htw_engine *engine;
 
-	if (info->flags || info->reserved)
+	if (info->flags || info->reserved || info->reserved2)
 		return -EINVAL;
 	*info = (struct htwheel_info){
 		.size			= info->size,
@@ -109,6 +116,7 @@ int htw_ctx_info(struct htw_ctx *ctx, struct htwheel_info *info)
 		return -ERESTARTSYS;
 	engine = timers->engine;
 	info->max_timers = timers->max;
+	info->setup = ctx->own ? HTWHEEL_SETUP_PRIVATE : 0;
 	info->wake_events = timers->ready.policy.events;
 	info->wake_usecs = div_u64(timers->ready.policy.delay_ns, NSEC_PER_USEC);
 	mutex_unlock(&ctx->lock);
@@ -118,14 +126,39 @@ int htw_ctx_info(struct htw_ctx *ctx, struct htwheel_info *info)
 
 static int ctx_check_setup(const struct htw_ctx *ctx, const struct htwheel_setup *setup)
 {
-	if (setup->flags || setup->reserved)
+	if (setup->flags & ~HTWHEEL_SETUP_PRIVATE || setup->reserved || setup->reserved2)
 		return -EINVAL;
 	if (setup->clock > HTWHEEL_CLOCK_MANUAL || setup->max_timers > ctx->max_ceiling)
 		return -EINVAL;
 	/* The last events could wait for ever. */
 	if (setup->wake_events > 1 && !setup->wake_usecs)
 		return -EINVAL;
-	return setup->clock < HTW_CLOCKS ? 0 : -EOPNOTSUPP;
+	return htw_private_wanted(setup) || htw_private_absent(setup) ? 0 : -EINVAL;
+}
+
+/* The engine that a SETUP asks for; a private one is made. */
+static struct htw_engine *ctx_choose_engine(struct htw_ctx *ctx, const struct htwheel_setup *setup,
+					    u64 *max_timers)
+{
+	bool manual = setup->clock == HTWHEEL_CLOCK_MANUAL;
+	unsigned int clock = manual ? 0 : array_index_nospec(setup->clock, HTW_CLOCKS);
+	struct htw_engine_config config;
+	int err;
+
+	*max_timers = ctx->max_ceiling;
+	if (!htw_private_wanted(setup))
+		return ctx->engines[clock];
+	err = htw_private_config(setup, ctx->engines[clock], &config);
+	if (err)
+		return ERR_PTR(err);
+	*max_timers = htw_private_max_timers(&config, ctx->max_ceiling);
+	if (setup->max_timers > *max_timers)
+		return ERR_PTR(-EINVAL);
+	if (manual) {
+		htw_manual_clock_init(&ctx->manual, setup->start_ns);
+		config.clock = &ctx->manual.clock;
+	}
+	return htw_engine_create(&config);
 }
 
 static int ctx_setup_locked(struct htw_ctx *ctx, const struct htwheel_setup *setup)
@@ -134,18 +167,25 @@ static int ctx_setup_locked(struct htw_ctx *ctx, const struct htwheel_setup *set
 		.events		= setup->wake_events,
 		.delay_ns	= (u64)setup->wake_usecs * NSEC_PER_USEC,
 	};
-	unsigned int clock;
+	struct htw_engine *engine;
+	u64 max_timers;
 	int err;
 
 	if (ctx->setup_done || ctx->timers.books.armed)
 		return -EBUSY;
-	clock = array_index_nospec(setup->clock, HTW_CLOCKS);
-	err = htw_timers_setup(&ctx->timers, ctx->engines[clock], policy);
-	if (err)
+	engine = ctx_choose_engine(ctx, setup, &max_timers);
+	if (IS_ERR(engine))
+		return PTR_ERR(engine);
+	err = htw_timers_setup(&ctx->timers, engine, policy);
+	if (err) {
+		if (htw_private_wanted(setup))
+			htw_engine_destroy(engine);
 		return err;
+	}
+	if (htw_private_wanted(setup))
+		ctx->own = engine;
 	ctx->setup_done = true;
-	if (setup->max_timers)
-		ctx->timers.max = setup->max_timers;
+	ctx->timers.max = setup->max_timers ?: max_timers;
 	return 0;
 }
 
@@ -155,7 +195,7 @@ static int ctx_setup_locked(struct htw_ctx *ctx, const struct htwheel_setup *set
  * @setup: the choices
  *
  * Context: task; may sleep.
- * Return: 0, -EINVAL, -EOPNOTSUPP, -EBUSY, -ENOMEM, -ERESTARTSYS.
+ * Return: 0, -EINVAL, -EBUSY, -ENOMEM, -ERESTARTSYS.
  */
 int htw_ctx_setup(struct htw_ctx *ctx, const struct htwheel_setup *setup)
 {
@@ -294,8 +334,10 @@ int htw_ctx_run(struct htw_ctx *ctx, struct htwheel_op *ops, unsigned int nr)
 
 	run.offset_ns = htw_clock_user_offset_ns(run.timers->engine->config.clock);
 	htw_group_begin(&run.group, run.timers->engine);
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
 		ops[i].result = ctx_run_op(&run, &ops[i]);
+		htw_group_breathe(&run.group);
+	}
 	htw_group_end(&run.group);
 	htw_timers_flush(run.timers);
 	mutex_unlock(&ctx->lock);

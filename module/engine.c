@@ -31,7 +31,7 @@ int htw_engine_reserve(struct htw_engine *engine, u64 nr)
 	if (!design->reserve)
 		return 0;
 	mutex_lock(&engine->reserve_lock);
-	for_each_possible_cpu(cpu) {
+	for_each_cpu(cpu, engine->cpus) {
 		err = design->reserve(per_cpu_ptr(engine->bases, cpu)->queue,
 				      engine->reserved + nr);
 		if (err)
@@ -41,7 +41,7 @@ int htw_engine_reserve(struct htw_engine *engine, u64 nr)
 		engine->reserved += nr;
 		goto out;
 	}
-	for_each_possible_cpu(undo) {
+	for_each_cpu(undo, engine->cpus) {
 		if (undo == cpu)
 			break;
 		design->reserve(per_cpu_ptr(engine->bases, undo)->queue, engine->reserved);
@@ -68,7 +68,7 @@ void htw_engine_unreserve(struct htw_engine *engine, u64 nr)
 		return;
 	mutex_lock(&engine->reserve_lock);
 	engine->reserved -= nr;
-	for_each_possible_cpu(cpu)
+	for_each_cpu(cpu, engine->cpus)
 		design->reserve(per_cpu_ptr(engine->bases, cpu)->queue, engine->reserved);
 	mutex_unlock(&engine->reserve_lock);
 }
@@ -112,7 +112,7 @@ void htw_engine_read_stats(struct htw_engine *engine, struct htw_engine_stats *s
 	unsigned int cpu;
 
 	*stats = (struct htw_engine_stats){};
-	for_each_possible_cpu(cpu)
+	for_each_cpu(cpu, engine->cpus)
 		base_read_stats(per_cpu_ptr(engine->bases, cpu), now_ns, stats);
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_engine_read_stats);
@@ -126,7 +126,7 @@ EXPORT_SYMBOL_IF_KUNIT(htw_engine_read_stats);
  */
 struct htw_geometry htw_engine_geometry(struct htw_engine *engine)
 {
-	unsigned int cpu = cpumask_first(cpu_possible_mask);
+	unsigned int cpu = cpumask_first(engine->cpus);
 	struct htw_queue *queue = per_cpu_ptr(engine->bases, cpu)->queue;
 
 	return queue->geometry;
@@ -138,7 +138,7 @@ static void engine_free(struct htw_engine *engine)
 	struct htw_queue *queue;
 	unsigned int cpu;
 
-	for_each_possible_cpu(cpu) {
+	for_each_cpu(cpu, engine->cpus) {
 		queue = per_cpu_ptr(engine->bases, cpu)->queue;
 		if (queue)
 			engine->config.design->destroy(queue);
@@ -151,7 +151,7 @@ static void engine_free(struct htw_engine *engine)
  * htw_engine_create() - make an engine
  * @config: what it is to be; copied
  *
- * Context: task; may sleep.
+ * Context: task; may sleep. Memory is charged to the caller.
  * Return: the engine, or an error pointer.
  */
 struct htw_engine *htw_engine_create(const struct htw_engine_config *config)
@@ -160,20 +160,28 @@ struct htw_engine *htw_engine_create(const struct htw_engine_config *config)
 	unsigned int cpu;
 	int err;
 
-	engine = kzalloc(sizeof(*engine), GFP_KERNEL);
+	engine = kzalloc(sizeof(*engine), GFP_KERNEL_ACCOUNT);
 	if (!engine)
 		return ERR_PTR(-ENOMEM);
 	engine->config = *config;
 	mutex_init(&engine->reserve_lock);
-	engine->bases = alloc_percpu(struct htw_base);
+	engine->cpus = config->one_base ? cpumask_of(cpumask_first(cpu_possible_mask)) :
+					  cpu_possible_mask;
+	if (!engine->config.geometry.levels)
+		engine->config.geometry = htw_design_default(config->design);
+	engine->bases = alloc_percpu_gfp(struct htw_base, GFP_KERNEL_ACCOUNT);
 	if (!engine->bases) {
 		kfree(engine);
 		return ERR_PTR(-ENOMEM);
 	}
-	for_each_possible_cpu(cpu) {
+	for_each_cpu(cpu, engine->cpus) {
 		err = htw_base_init(per_cpu_ptr(engine->bases, cpu), engine, cpu);
 		if (err)
 			goto err_free;
+	}
+	if (config->one_base) {
+		htw_base_online(htw_engine_home(engine));
+		return engine;
 	}
 	err = htw_hotplug_add(engine);
 	if (err)
@@ -194,7 +202,8 @@ EXPORT_SYMBOL_IF_KUNIT(htw_engine_create);
  */
 void htw_engine_destroy(struct htw_engine *engine)
 {
-	htw_hotplug_remove(engine);
+	if (!engine->config.one_base)
+		htw_hotplug_remove(engine);
 	engine_free(engine);
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_engine_destroy);

@@ -9,6 +9,7 @@
 #ifndef HTW_ENGINE_H
 #define HTW_ENGINE_H
 
+#include <linux/cpumask.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/types.h>
@@ -21,6 +22,8 @@
  * @geometry: their shape; all 0: the design's default
  * @clock: its clock
  * @ops: its user
+ * @one_base: one base for all CPUs, which cannot go away with any of them; only with a clock that
+ *	is not live
  * @tick_shift: a tick is 2^tick_shift ns
  * @budget_timers: timers that a pass hands over or moves at most, at least 1
  * @budget_ns: time after which a pass stops at the next chunk of HTW_CHUNK_OPS
@@ -30,6 +33,7 @@ struct htw_engine_config {
 	struct htw_geometry		geometry;
 	const struct htw_clock		*clock;
 	const struct htw_engine_ops	*ops;
+	bool				one_base;
 	unsigned int			tick_shift;
 	u64				budget_timers;
 	u64				budget_ns;
@@ -38,6 +42,7 @@ struct htw_engine_config {
 /**
  * struct htw_engine - an engine
  * @config: as given to htw_engine_create()
+ * @cpus: the CPUs that have a base: all that are possible, or one
  * @bases: the bases
  * @cpuhp_node: entry in the list of the CPU hotplug state
  * @reserve_lock: protects @reserved and serializes the reserve() calls of the queues
@@ -45,6 +50,7 @@ struct htw_engine_config {
  */
 struct htw_engine {
 	struct htw_engine_config	config;
+	const struct cpumask		*cpus;
 	struct htw_base __percpu	*bases;
 	struct hlist_node		cpuhp_node;
 	struct mutex			reserve_lock;
@@ -70,7 +76,15 @@ struct htw_engine_stats {
 /* The present time on the engine's clock. */
 static inline u64 htw_engine_now_ns(const struct htw_engine *engine)
 {
-	return engine->config.clock->now_ns();
+	return htw_clock_now_ns(engine->config.clock);
+}
+
+/* The base that takes what is armed on this CPU. Preemption is off, or the answer is a guess. */
+static inline struct htw_base *htw_engine_home(const struct htw_engine *engine)
+{
+	if (engine->config.one_base)
+		return per_cpu_ptr(engine->bases, cpumask_first(engine->cpus));
+	return this_cpu_ptr(engine->bases);
 }
 
 struct htw_engine *htw_engine_create(const struct htw_engine_config *config);

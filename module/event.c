@@ -19,7 +19,7 @@ static u64 event_fill(struct htw_ctx *ctx, struct htw_timer **timers, unsigned i
 {
 	const struct htw_clock *clock = ctx->timers.engine->config.clock;
 	s64 offset_ns = htw_clock_user_offset_ns(clock);
-	u64 now_ns = clock->now_ns();
+	u64 now_ns = htw_clock_now_ns(clock);
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {

@@ -60,7 +60,7 @@ static void group_hold(struct htw_group *group, struct htw_base *base)
  */
 static struct htw_base *group_hold_home(struct htw_group *group)
 {
-	struct htw_base *base = this_cpu_ptr(group->engine->bases);
+	struct htw_base *base = htw_engine_home(group->engine);
 	unsigned int cpu;
 
 	group_hold(group, base);
@@ -111,6 +111,26 @@ void htw_group_begin(struct htw_group *group, struct htw_engine *engine)
 EXPORT_SYMBOL_IF_KUNIT(htw_group_begin);
 
 /**
+ * htw_group_breathe() - between two operations: let others run, if one may take long
+ * @group: the group
+ *
+ * With a design that may look at all timers in one operation, a group of them would keep softirqs
+ * off for too long. The group's time stays what it is.
+ *
+ * Context: task, within a group, where sleeping would be right without it.
+ */
+void htw_group_breathe(struct htw_group *group)
+{
+	if (!(group->engine->config.design->flags & HTW_DESIGN_LINEAR))
+		return;
+	group_release(group);
+	local_bh_enable();
+	cond_resched();
+	local_bh_disable();
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_group_breathe);
+
+/**
  * htw_group_end() - end a group of operations
  * @group: the group
  *
@@ -140,7 +160,7 @@ bool htw_group_arm(struct htw_group *group, struct htw_timer *timer, u64 deadlin
 {
 	timer->deadline_ns = deadline_ns;
 	if (deadline_ns <= group->now_ns) {
-		WRITE_ONCE(timer->cpu, smp_processor_id());
+		WRITE_ONCE(timer->cpu, htw_engine_home(group->engine)->cpu);
 		htw_timer_expired(timer, group->now_ns);
 		return false;
 	}

@@ -6,6 +6,7 @@
  * that CPU still takes interrupts and softirqs, and before the kernel moves hrtimers away from it:
  * so a base's hrtimer is never found on a CPU that is not its own.
  */
+#include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/sched.h>
@@ -41,10 +42,7 @@ static struct htw_base *hotplug_heir(struct htw_engine *engine, struct htw_base 
 	return NULL;
 }
 
-/*
- * Also called for each CPU in turn when an engine ends, with empty queues; then the last has no
- * heir and needs none. Otherwise a CPU that has timers and no heir cannot go.
- */
+/* A CPU that has timers and no heir cannot go. */
 static int hotplug_offline(unsigned int cpu, struct hlist_node *node)
 {
 	struct htw_engine *engine = hlist_entry(node, struct htw_engine, cpuhp_node);
@@ -66,23 +64,41 @@ static int hotplug_offline(unsigned int cpu, struct hlist_node *node)
  * htw_hotplug_add() - bring an engine's bases online, now and as CPUs come up
  * @engine: the engine
  *
+ * Not by the callbacks, each of which the kernel runs on its own CPU: anybody may have engines made,
+ * and that is no reason to disturb every CPU.
+ *
  * Context: task; may sleep.
  * Return: 0 or -errno.
  */
 int htw_hotplug_add(struct htw_engine *engine)
 {
-	return cpuhp_state_add_instance(hotplug_state, &engine->cpuhp_node);
+	unsigned int cpu;
+	int err;
+
+	err = cpuhp_state_add_instance_nocalls(hotplug_state, &engine->cpuhp_node);
+	if (err)
+		return err;
+	/* CPUs that come up from now on are told of; one that went down in between is not online. */
+	cpus_read_lock();
+	for_each_online_cpu(cpu)
+		htw_base_online(per_cpu_ptr(engine->bases, cpu));
+	cpus_read_unlock();
+	return 0;
 }
 
 /**
- * htw_hotplug_remove() - take all bases of an engine offline
+ * htw_hotplug_remove() - stop all bases of an engine
  * @engine: the engine; its queues must be empty
  *
  * Context: task; may sleep.
  */
 void htw_hotplug_remove(struct htw_engine *engine)
 {
-	cpuhp_state_remove_instance(hotplug_state, &engine->cpuhp_node);
+	unsigned int cpu;
+
+	cpuhp_state_remove_instance_nocalls(hotplug_state, &engine->cpuhp_node);
+	for_each_possible_cpu(cpu)
+		htw_base_stop(per_cpu_ptr(engine->bases, cpu));
 }
 
 /**

@@ -7,13 +7,14 @@
  *
  * A context (struct htw_ctx) is what one open() made. It owns timers (struct htw_timers: a pool,
  * the ready list, the books), which lie in the queues of a shared engine (struct htw_engine: a
- * clock and a base for each CPU). System calls work from the context down; a base's hrtimer works
+ * clock and a base for each CPU), or of one of its own. System calls work from the context down; a base's hrtimer works
  * from below: it takes due timers out of the queue and appends them to the ready list of their
  * context, where read() finds them.
  *
  * Dependencies point down, one file to a noun:
  *
- *	main.c -> chardev.c -> ioctl.c, event.c, stats.c, ctx.c -> sweep.c -> timer.c, timers.c
+ *	main.c -> chardev.c -> ioctl.c, event.c, stats.c, advance.c, ctx.c -> sweep.c, private.c
+ *	       -> timer.c, timers.c
  *	       -> pool.c, ready.c, user.c, period.c
  *	       -> group.c -> base.c, engine.c, hotplug.c, clock.c -> queue/
  *
@@ -47,7 +48,8 @@
  * ==================
  *
  *	htw_ctx.engines, .max_ceiling		constant after open
- *	htw_ctx.setup_done			ctx->lock
+ *	htw_ctx.setup_done, .own		ctx->lock
+ *	htw_ctx.manual				written with ctx->lock, read without
  *	htw_timers.user				constant after open
  *	htw_timers.engine			ctx->lock; constant after the first arm
  *	htw_timers, other fields		ctx->lock
@@ -90,6 +92,7 @@
 
 #include <linux/htwheel.h>
 
+#include "private.h"
 #include "sweep.h"
 
 /* Clocks that contexts may choose; each has an engine, at its number in enum htwheel_clock. */
@@ -109,6 +112,8 @@
  * struct htw_ctx - one open file description
  * @lock: see above
  * @engines: what serves it, one for each clock
+ * @own: its own engine, or NULL
+ * @manual: the clock of @own, if it is moved by hand
  * @timers: its timers
  * @max_ceiling: largest limit that SETUP grants
  * @setup_done: SETUP has succeeded
@@ -117,6 +122,8 @@
 struct htw_ctx {
 	struct mutex		lock;
 	struct htw_engine	*const *engines;
+	struct htw_engine	*own;
+	struct htw_manual_clock	manual;
 	struct htw_timers	timers;
 	u64			max_ceiling;
 	bool			setup_done;
@@ -132,6 +139,9 @@ int htw_ctx_run(struct htw_ctx *ctx, struct htwheel_op *ops, unsigned int nr);
 int htw_ctx_mass(struct htw_ctx *ctx, struct htwheel_mass *mass);
 int htw_ctx_dump(struct htw_ctx *ctx, u64 *cursor, struct htwheel_dump_entry *entries,
 		 unsigned int max);
+
+/* advance.c */
+int htw_advance(struct htw_ctx *ctx, struct htwheel_advance *arg);
 
 /* event.c */
 ssize_t htw_event_read(struct htw_ctx *ctx, struct iov_iter *to, bool nonblock, bool nowait);

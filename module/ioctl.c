@@ -280,6 +280,16 @@ static int ioctl_mass(struct htw_ctx *ctx, void *argument)
 	return htw_ctx_mass(ctx, argument);
 }
 
+static int ioctl_advance(struct htw_ctx *ctx, void *argument)
+{
+	return htw_advance(ctx, argument);
+}
+
+static int ioctl_design(struct htw_ctx *ctx, void *argument)
+{
+	return htw_private_row(argument, ctx->engines[HTWHEEL_CLOCK_MONOTONIC]);
+}
+
 static int ioctl_info(struct htw_ctx *ctx, void *argument)
 {
 	return htw_ctx_info(ctx, argument);
@@ -304,6 +314,8 @@ union argument {
 	struct htwheel_stats	stats;
 	struct htwheel_mass	mass;
 	struct htwheel_dump	dump;
+	struct htwheel_advance	advance;
+	struct htwheel_design	design;
 };
 
 /**
@@ -356,6 +368,18 @@ static const struct command commands[] = {
 		.size		= sizeof(struct htwheel_dump),
 		.min_size	= 40,
 		.out		= OUT_ALWAYS,
+	},
+	[_IOC_NR(HTWHEEL_IOC_ADVANCE)] = {
+		.run		= ioctl_advance,
+		.size		= sizeof(struct htwheel_advance),
+		.min_size	= 80,
+		.out		= OUT_ALWAYS,
+	},
+	[_IOC_NR(HTWHEEL_IOC_DESIGN)] = {
+		.run		= ioctl_design,
+		.size		= sizeof(struct htwheel_design),
+		.min_size	= 200,
+		.out		= OUT_SUCCESS,
 	},
 };
 

@@ -7,6 +7,7 @@
 #include <linux/err.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
+#include <linux/string.h>
 
 #include "hotplug.h"
 #include "htwheel.h"
@@ -14,9 +15,6 @@
 /* A pass ends after so many timers, or at the first chunk after so much time. */
 #define MAIN_BUDGET_TIMERS	4096
 #define MAIN_BUDGET_NS		(500 * NSEC_PER_USEC)
-
-#define MAIN_MIN_TICK_SHIFT	10
-#define MAIN_MAX_TICK_SHIFT	30
 
 static unsigned int tick_shift = 19;
 module_param(tick_shift, uint, 0444);
@@ -33,7 +31,13 @@ MODULE_PARM_DESC(max_user_timers,
 
 static char *design = "wheel";
 module_param(design, charp, 0444);
-MODULE_PARM_DESC(design, "Queue design: wheel (default) or heap");
+MODULE_PARM_DESC(design, "Queue design (default wheel); htwheelctl designs lists them");
+
+static unsigned int geometry[HTW_MAX_LEVELS];
+static unsigned int geometry_levels;
+module_param_array(geometry, uint, &geometry_levels, 0444);
+MODULE_PARM_DESC(geometry,
+		 "Slots of each level that make one of the next, lowest first (default: the design's)");
 
 static const struct htw_clock *const main_clocks[HTW_CLOCKS] = {
 	[HTWHEEL_CLOCK_MONOTONIC]	= &htw_clock_monotonic,
@@ -45,9 +49,9 @@ static struct htw_engine *main_engines[HTW_CLOCKS];
 
 static int main_check_parameters(void)
 {
-	if (tick_shift < MAIN_MIN_TICK_SHIFT || tick_shift > MAIN_MAX_TICK_SHIFT) {
-		pr_err("tick_shift=%u is not from %d to %d\n", tick_shift, MAIN_MIN_TICK_SHIFT,
-		       MAIN_MAX_TICK_SHIFT);
+	if (tick_shift < HTW_MIN_TICK_SHIFT || tick_shift > HTW_MAX_TICK_SHIFT) {
+		pr_err("tick_shift=%u is not from %d to %d\n", tick_shift, HTW_MIN_TICK_SHIFT,
+		       HTW_MAX_TICK_SHIFT);
 		return -EINVAL;
 	}
 	if (!max_timers || max_timers > HTW_MAX_TIMERS) {
@@ -64,6 +68,20 @@ static int main_check_parameters(void)
 		return -EINVAL;
 	}
 	return 0;
+}
+
+/* The shape of the queues: the design's own, or that of the parameter. */
+static int main_geometry(const struct htw_design *design, struct htw_geometry *shape)
+{
+	*shape = htw_design_default(design);
+	if (!geometry_levels)
+		return 0;
+	*shape = (struct htw_geometry){ .levels = geometry_levels };
+	memcpy(shape->radix, geometry, geometry_levels * sizeof(geometry[0]));
+	if (htw_design_fits(design, shape, 64 - tick_shift))
+		return 0;
+	pr_err("the design \"%s\" cannot have this geometry\n", design->name);
+	return -EINVAL;
 }
 
 /* Ends those that there are. */
@@ -89,7 +107,11 @@ static int main_create_engines(void)
 	};
 	struct htw_engine *engine;
 	unsigned int clock;
+	int err;
 
+	err = main_geometry(config.design, &config.geometry);
+	if (err)
+		return err;
 	for (clock = 0; clock < HTW_CLOCKS; clock++) {
 		config.clock = main_clocks[clock];
 		engine = htw_engine_create(&config);

@@ -36,6 +36,8 @@ static void ready_raise(struct htw_ready *ready)
 static void ready_start_alarm(struct htw_ready *ready, u64 expires_ns)
 {
 	lockdep_assert_held(&ready->lock);
+	if (!ready->clock->live)
+		return;
 	/* On this CPU: no interrupt is sent to another one. */
 	hrtimer_start(&ready->alarm, ns_to_ktime(min_t(u64, expires_ns, KTIME_MAX)),
 		      HRTIMER_MODE_ABS_PINNED_SOFT);
@@ -46,16 +48,23 @@ static struct htw_timer *ready_oldest(struct htw_ready *ready)
 	return list_first_entry(&ready->list, struct htw_timer, ready_link);
 }
 
-static enum hrtimer_restart ready_alarm(struct hrtimer *alarm)
+/**
+ * htw_ready_look() - raise readable if the oldest event has waited long enough
+ * @ready: the list
+ *
+ * For the alarm, and for who moves a clock that no alarm can wait for.
+ *
+ * Context: softirqs off. The owner's memory must be there, as for htw_ready_wake().
+ */
+void htw_ready_look(struct htw_ready *ready)
 {
-	struct htw_ready *ready = container_of(alarm, struct htw_ready, alarm);
 	bool raised = false;
 	u64 due_ns;
 
 	spin_lock(&ready->lock);
 	if (ready->nr && !ready->readable) {
 		due_ns = ready_oldest(ready)->fired_ns + ready->policy.delay_ns;
-		raised = due_ns <= ready->clock->now_ns();
+		raised = due_ns <= htw_clock_now_ns(ready->clock);
 		if (raised)
 			ready_raise(ready);
 		else
@@ -65,6 +74,11 @@ static enum hrtimer_restart ready_alarm(struct hrtimer *alarm)
 	/* Only then: an edge-triggered poller would take each wake-up for news. */
 	if (raised)
 		htw_ready_wake(ready);
+}
+
+static enum hrtimer_restart ready_alarm(struct hrtimer *alarm)
+{
+	htw_ready_look(container_of(alarm, struct htw_ready, alarm));
 	/* It has been started again where that is needed. */
 	return HRTIMER_NORESTART;
 }

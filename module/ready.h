@@ -62,5 +62,6 @@ void htw_ready_rest(struct htw_ready *ready);
 void htw_ready_withdraw(struct htw_ready *ready, struct htw_timer *timer);
 unsigned int htw_ready_peek(struct htw_ready *ready, struct htw_timer **out, unsigned int max);
 void htw_ready_wake(struct htw_ready *ready);
+void htw_ready_look(struct htw_ready *ready);
 
 #endif /* HTW_READY_H */

@@ -91,8 +91,10 @@ unsigned int htw_sweep_mass(struct htw_timers *timers, const struct htwheel_mass
 	if (!nr)
 		return 0;
 	htw_group_begin(&group, timers->engine);
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
 		done += sweep_timer(timers, &group, mass, live[i]);
+		htw_group_breathe(&group);
+	}
 	htw_group_end(&group);
 	return done;
 }

@@ -82,3 +82,39 @@ bool htw_design_fits(const struct htw_design *design, const struct htw_geometry 
 	       (slots <= DESIGNS_MAX_SLOTS && design->fits(geometry, tick_bits));
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_design_fits);
+
+/* How many rows a design has. */
+static unsigned int designs_rows(const struct htw_design *design)
+{
+	unsigned int rows = 0;
+
+	if (!design->geometries)
+		return 1;
+	while (design->geometries[rows].levels)
+		rows++;
+	return rows;
+}
+
+/**
+ * htw_design_row() - one of all pairs of a design and a shape that is of interest
+ * @index: which, from 0
+ * @geometry: receives the shape, all 0 if the design has no levels
+ *
+ * Context: any.
+ * Return: the design, or NULL behind the last row.
+ */
+const struct htw_design *htw_design_row(unsigned int index, struct htw_geometry *geometry)
+{
+	const struct htw_design *const *design;
+
+	for (design = htw_designs; *design; design++) {
+		if (index < designs_rows(*design))
+			break;
+		index -= designs_rows(*design);
+	}
+	if (*design)
+		*geometry = (*design)->geometries ? (*design)->geometries[index] :
+						    (struct htw_geometry){};
+	return *design;
+}
+EXPORT_SYMBOL_IF_KUNIT(htw_design_row);

@@ -15,6 +15,14 @@ const struct htw_clock htw_manual_clock = {
 	.now_ns		= htw_manual_read,
 };
 
+/* One that an alarm is set for. In the test's time, none of them comes. */
+const struct htw_clock htw_alarm_clock = {
+	.name		= "test, with alarms",
+	.hrtimer_clock	= CLOCK_MONOTONIC,
+	.live		= true,
+	.now_ns		= htw_manual_read,
+};
+
 /**
  * htw_trig_config() - the usual configuration of an engine, for a case to alter
  * @test: the test, whose parameter is the design

@@ -52,6 +52,8 @@ struct htw_trig {
 	struct htw_fault	fault;
 };
 
+extern const struct htw_clock htw_alarm_clock;
+
 struct htw_engine_config htw_trig_config(struct kunit *test);
 struct htw_trig *htw_trig_open(struct kunit *test, const struct htw_engine_config *config);
 struct htw_trig *htw_trig_open_default(struct kunit *test);

@@ -245,7 +245,7 @@ static void turns_stay_readable(struct kunit *test)
 	htw_trig_judge(rig);
 }
 
-/* The alarm is set for this moment. On the manual clock, none of these comes. */
+/* The alarm is set for this moment. */
 static void expect_alarm(struct htw_trig *rig, struct htw_timers *timers, u64 expires_ns)
 {
 	struct hrtimer *alarm = &timers->ready.alarm;
@@ -262,6 +262,7 @@ static void alarm_is_for_the_oldest(struct kunit *test)
 	u64 first_ns = htw_manual.now_ns, id, left_ns;
 	u32 i;
 
+	timers->ready.clock = &htw_alarm_clock;
 	id = htw_trig_arm(rig, timers, htw_trig_after(10), 0);
 	KUNIT_EXPECT_FALSE(test, hrtimer_active(&timers->ready.alarm));
 	for (i = 0; i < 10; i++) {
@@ -290,6 +291,7 @@ static void alarm_at_the_end_of_the_clock(struct kunit *test)
 	struct htw_trig *rig = htw_trig_open_default(test);
 	struct htw_timers *timers = own(rig, 2, U32_MAX * (u64)NSEC_PER_USEC);
 
+	timers->ready.clock = &htw_alarm_clock;
 	htw_manual.now_ns = KTIME_MAX - 1000;
 	make_events(rig, timers, 1);
 	expect_alarm(rig, timers, KTIME_MAX);

@@ -54,6 +54,24 @@ struct htw_geometry htw_design_default(const struct htw_design *design)
 EXPORT_SYMBOL_IF_KUNIT(htw_design_default);
 
 /**
+ * htw_geometry_radix() - the radix of a shape whose levels are all alike
+ * @geometry: the shape
+ *
+ * Context: any.
+ * Return: the radix, or 0 if the levels differ.
+ */
+u32 htw_geometry_radix(const struct htw_geometry *geometry)
+{
+	u32 level;
+
+	for (level = 1; level < geometry->levels; level++) {
+		if (geometry->radix[level] != geometry->radix[0])
+			return 0;
+	}
+	return geometry->radix[0];
+}
+
+/**
  * htw_design_fits() - can a queue of a design have this shape?
  * @design: the design
  * @geometry: the shape; not trusted

@@ -202,6 +202,7 @@ const struct htw_design *htw_design_find(const char *name);
 bool htw_design_fits(const struct htw_design *design, const struct htw_geometry *geometry,
 		     unsigned int tick_bits);
 struct htw_geometry htw_design_default(const struct htw_design *design);
+u32 htw_geometry_radix(const struct htw_geometry *geometry);
 const struct htw_design *htw_design_row(unsigned int index, struct htw_geometry *geometry);
 
 #endif /* HTW_QUEUE_H */

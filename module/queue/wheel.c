@@ -23,17 +23,16 @@
  * into reach of level 0: from now on the pass may move 1200 down, and it must have done so when the
  * clock enters 18, at 1152. At 1200 the timer is handed out.
  *
- * Why two windows. With one, all timers of a slot become movable at the moment when the first of
- * them may be due: a million timers over 10 s put some 200,000 into one slot of level 2, and
- * whoever is due while those are moved waits for 20 ms and more. With two, the moves have the whole
- * length of a slot (2.15 s on level 2) before anybody waits for them: each pass does a few when it
- * has handed out what is due.
+ * Why two windows. With one, all timers of a slot become movable when the first of them may be due:
+ * a million timers over 10 s put some 200,000 into one slot of level 2, and whoever is due while
+ * they are moved waits for 20 ms. With two, the moves have the whole length of a slot (2.15 s on
+ * level 2): each pass does a few when it has handed out what is due.
  *
  * What it costs. Arm and cancel: a few instructions. A timer moves at most once for each level, and
- * leaves level 0 at its very tick. The slots of a level are all earlier than those of the next, so
- * the next expiry is a look at each level's bitmap. Between two events the clock may be set freely,
- * which makes a long idle free. In exchange, a timer alone on a high level wakes the CPU once for
- * each level that it passes, and timers of one tick are handed out in no particular order.
+ * leaves level 0 at its very tick. The next expiry is a look at each level's bitmap. Between two
+ * events the clock may be set freely: a long idle is free. In exchange, a timer alone on a high
+ * level wakes the CPU once for each level that it passes, and timers of one tick are handed out in
+ * no particular order.
  *
  * Sources: "Hashed and Hierarchical Timing Wheels", SOSP 1987, scheme 7; levels by the radix of the
  * remaining digits: "Faster Algorithms for the Shortest Path Problem" (radix heap), JACM 1990. The
@@ -44,77 +43,7 @@
 #include <linux/minmax.h>
 
 #include "designs.h"
-#include "slots.h"
-
-/**
- * struct htw_wheel - a radix wheel
- * @slots: for each level two windows, in which a slot lies at its number modulo their length; then,
- *	for each level, the timers of the slot behind the clock's, on their way to the level below
- * @levels: levels in use
- * @bits: a window has 2^bits slots
- * @digit: for each bit of a tick, the number of the digit that it belongs to
- */
-struct htw_wheel {
-	struct htw_slots	slots;
-	unsigned int		levels;
-	unsigned int		bits;
-	u8			digit[64];
-};
-
-#define to_wheel(_queue)	container_of(_queue, struct htw_wheel, slots.queue)
-#define to_const_wheel(_queue)	container_of(_queue, const struct htw_wheel, slots.queue)
-
-/* The number of the slot of @level in which @tick lies. */
-static u64 wheel_number(const struct htw_wheel *wheel, u64 tick, unsigned int level)
-{
-	return tick >> level * wheel->bits;
-}
-
-/* The first slot of @level in the array. */
-static unsigned int wheel_ring(const struct htw_wheel *wheel, unsigned int level)
-{
-	return level << (wheel->bits + 1);
-}
-
-/* Where the timers of @level are that are on their way to the level below. */
-static unsigned int wheel_moving(const struct htw_wheel *wheel, unsigned int level)
-{
-	return wheel_ring(wheel, wheel->levels) + level;
-}
-
-/*
- * The lowest level of which one of the two windows holds @tick, which is not before the clock. For
- * a distance from 64^n to less than 64^(n+1), this is level n - 1 if the distance is short enough,
- * and otherwise n.
- */
-static unsigned int wheel_level(const struct htw_wheel *wheel, u64 tick)
-{
-	u64 clock = wheel->slots.queue.clock_tick;
-	unsigned int n = tick == clock ? 0 : wheel->digit[fls64(tick - clock) - 1];
-
-	if (n && wheel_number(wheel, tick, n) - wheel_number(wheel, clock, n) < 2)
-		n--;
-	return n;
-}
-
-/* Where a node belongs (of one on its way: where it goes). An overdue one is due now. */
-static struct htw_place wheel_place(const struct htw_queue *queue, const struct htw_node *node)
-{
-	const struct htw_wheel *wheel = to_const_wheel(queue);
-	u64 tick = max(node->tick, queue->clock_tick);
-	unsigned int level = wheel_level(wheel, tick);
-
-	return (struct htw_place){
-		.level	= level,
-		.slot	= wheel_number(wheel, tick, level) & (wheel_ring(wheel, 1) - 1),
-	};
-}
-
-/* When slot @number wants attention: at its tick, or when the level below can reach it. */
-static u64 wheel_attention(const struct htw_wheel *wheel, u64 number, unsigned int level)
-{
-	return level ? (number - 1) << level * wheel->bits : number;
-}
+#include "wheel.h"
 
 static u64 wheel_put(struct htw_wheel *wheel, struct htw_node *node)
 {
@@ -249,21 +178,14 @@ static bool wheel_belongs(const struct htw_queue *queue, const struct htw_node *
 
 static int wheel_check(const struct htw_queue *queue)
 {
-	const struct htw_wheel *wheel = to_const_wheel(queue);
-
-	return wheel->slots.next_tick > wheel_event(wheel).tick ? __LINE__ :
-	       htw_slots_check(queue, wheel_belongs);
+	return htw_slots_check(queue, wheel_belongs);
 }
 
 static bool wheel_fits(const struct htw_geometry *geometry, unsigned int tick_bits)
 {
-	u32 level, radix = geometry->radix[0];
+	u32 radix = htw_geometry_radix(geometry);
 
-	for (level = 1; level < geometry->levels; level++) {
-		if (geometry->radix[level] != radix)
-			return false;
-	}
-	return is_power_of_2(radix) && radix <= 64 && geometry->levels * ilog2(radix) >= tick_bits;
+	return radix <= 64 && is_power_of_2(radix) && geometry->levels * ilog2(radix) >= tick_bits;
 }
 
 /* Levels that no tick needs are left out. */

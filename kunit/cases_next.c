@@ -62,7 +62,7 @@ static void b18_empty_has_no_next(struct htw_rig *rig)
 
 	/* And after the last hand-out. */
 	htw_rig_arm(rig, 0, 10);
-	htw_rig_follow(rig, rig->now_tick + 10);
+	htw_rig_follow(rig, htw_rig_late(rig, rig->now_tick + 10));
 	htw_rig_expect(rig, "next()", htw_rig_next(rig), HTW_TICK_NONE);
 }
 
@@ -94,7 +94,7 @@ static void b21_later_insert_hides_nothing(struct htw_rig *rig)
 
 	htw_rig_add(rig, 0, base + 10000);
 	htw_rig_add(rig, 1, base + 600);
-	htw_rig_expect_at_most(rig, "next()", htw_rig_next(rig), base + 600);
+	htw_rig_expect_at_most(rig, "next()", htw_rig_next(rig), htw_rig_late(rig, base + 600));
 	htw_rig_follow(rig, base + 601);
 	htw_rig_expect_fired(rig, 1, base + 600);
 	htw_rig_del(rig, 0);

@@ -39,7 +39,7 @@ static void b06_rearm_while_draining(struct htw_rig *rig)
 		1, 63, 64, 65, 255, 256, 257, 511, 512, 513, 4095, 4096, 4097,
 	};
 	unsigned int i;
-	u64 tick, due;
+	u64 tick, late, due;
 	bool more;
 	u32 timer;
 
@@ -48,12 +48,13 @@ static void b06_rearm_while_draining(struct htw_rig *rig)
 		for (timer = 0; timer < rig->nr_timers; timer++)
 			htw_rig_add(rig, timer, tick);
 		due = rig->work.due;
+		late = htw_rig_late(rig, tick);
 		do {
-			more = htw_rig_advance(rig, tick, 1);
-			rearm_handed_out(rig, rig->nr_timers, tick + distances[i / 8]);
+			more = htw_rig_advance(rig, late, 1);
+			rearm_handed_out(rig, rig->nr_timers, late + distances[i / 8]);
 		} while (more);
 		htw_rig_expect(rig, "hand-outs in the pass", rig->work.due - due, rig->nr_timers);
-		htw_rig_follow(rig, tick + distances[i / 8]);
+		htw_rig_follow(rig, htw_rig_late(rig, late + distances[i / 8]));
 		expect_all_fired_in_time(rig, rig->nr_timers);
 	}
 }
@@ -64,21 +65,23 @@ static void b06_rearm_while_draining(struct htw_rig *rig)
 static void b09_a_thousand_due_at_once(struct htw_rig *rig)
 {
 	u64 base = rig->now_tick;
-	u64 calls, units;
+	u64 calls, units, late;
 	u32 i;
 
 	rig->check_every = 50;
 	for (i = 0; i < rig->nr_timers; i++)
 		htw_rig_add(rig, i, base + 1 + i);
-	htw_rig_run(rig, base + rig->nr_timers);
+	late = htw_rig_late(rig, base + rig->nr_timers);
+	htw_rig_run(rig, late);
 	for (i = 0; i < rig->nr_timers; i++)
-		htw_rig_expect_fired(rig, i, base + rig->nr_timers);
+		htw_rig_expect_fired(rig, i, late);
 
 	base = rig->now_tick;
 	rig->work = (struct htw_work){};
 	for (i = 0; i < rig->nr_timers; i++)
 		htw_rig_add(rig, i, base + 1 + i);
-	for (calls = 1; htw_rig_advance(rig, base + rig->nr_timers, 7); calls++)
+	late = htw_rig_late(rig, base + rig->nr_timers);
+	for (calls = 1; htw_rig_advance(rig, late, 7); calls++)
 		;
 	htw_rig_expect(rig, "timers left", rig->oracle.nr, 0);
 	/* Each call but the last used all of its budget. */
@@ -105,6 +108,7 @@ static void b15_steps_against_the_oracle(struct htw_rig *rig)
 		rig->look_every = 1;
 		for (turn = 0; turn < 20; turn++)
 			htw_rig_run(rig, rig->now_tick + steps[i]);
+		htw_rig_run(rig, htw_rig_late(rig, rig->now_tick));
 		htw_rig_expect(rig, "timers left", rig->oracle.nr, 0);
 	}
 }
@@ -132,7 +136,7 @@ static void b65_time_goes_backwards(struct htw_rig *rig)
 		for (timer = 4; timer < 8; timer++)
 			htw_rig_add(rig, timer, base - backwards[i] + timer - 4);
 		htw_rig_advance(rig, base - backwards[i], 2);
-		htw_rig_follow(rig, base + 2);
+		htw_rig_follow(rig, htw_rig_late(rig, base + 2));
 		for (timer = 4; timer < 8; timer++)
 			htw_rig_expect(rig, "an overdue timer is queued",
 				       htw_rig_is_live(rig, timer), false);
@@ -156,7 +160,8 @@ static void b71_answer_with_zero_delay(struct htw_rig *rig)
 	for (pass = 0; pass < 500; pass++) {
 		htw_rig_run(rig, base + pass / 10);
 		htw_rig_expect(rig, "hand-outs, one a pass", rig->timer[0].fired, pass + 1);
-		htw_rig_expect(rig, "hand-outs at 5 ticks", rig->timer[1].fired, pass / 50);
+		if (!rig->design->granule)
+			htw_rig_expect(rig, "hand-outs at 5 ticks", rig->timer[1].fired, pass / 50);
 		htw_rig_arm(rig, 0, 0);
 		if (!htw_rig_is_live(rig, 1))
 			htw_rig_arm(rig, 1, 5);
@@ -185,6 +190,8 @@ static void b76_full_slot_obeys_the_budget(struct htw_rig *rig)
 		} while (htw_rig_advance(rig, now, 1000));
 	}
 	htw_rig_expect(rig, "timers left", rig->oracle.nr, 0);
+	if (rig->design->flags & HTW_DESIGN_LINEAR)
+		return;
 	/* From level 2 to 1 to 0. */
 	htw_rig_expect_at_most(rig, "moves", rig->work.moves, 2 * rig->nr_timers);
 	htw_rig_expect_at_most(rig, "calls", calls, 3 * rig->nr_timers / 1000 + 65);
@@ -253,6 +260,8 @@ static void budget_zero_hands_out_nothing(struct htw_rig *rig)
 	htw_rig_add(rig, 0, base);
 	htw_rig_expect(rig, "work is left", htw_rig_advance(rig, base, 0), true);
 	htw_rig_run(rig, base);
+	if (rig->design->granule)
+		return;
 	htw_rig_add(rig, 1, base + 70);
 	htw_rig_add(rig, 2, base + 5000);
 	htw_rig_follow(rig, base + 65);
@@ -283,7 +292,7 @@ static void resume_at(struct htw_rig *rig, u64 boundary, u64 budget, u64 step)
 	add_around(rig, boundary);
 	while (htw_rig_advance(rig, now, budget))
 		now += step;
-	htw_rig_follow(rig, boundary + 64);
+	htw_rig_follow(rig, htw_rig_late(rig, boundary + 64));
 	htw_rig_expect(rig, "timers left", rig->oracle.nr, 0);
 }
 
@@ -420,6 +429,8 @@ static void add_in_a_stopped_pass(struct htw_rig *rig)
 /* A timer moves at most once for each level above the lowest, alone or in company. */
 static void moves_once_a_level(struct htw_rig *rig)
 {
+	/* Others look at far timers before they can be moved, or at those of other rounds. */
+	bool bounded = !rig->geometry.levels || !strcmp(rig->design->name, "wheel");
 	unsigned int shift;
 	u64 random = 1;
 	u64 most, tick;
@@ -430,9 +441,10 @@ static void moves_once_a_level(struct htw_rig *rig)
 		tick = rig->now_tick + BIT_ULL(shift) + (BIT_ULL(shift) >> 2) + 1;
 		htw_rig_add(rig, 0, tick);
 		most = rig->geometry.levels ? htw_rig_place(rig, 0).level : 0;
-		htw_rig_follow(rig, tick);
+		htw_rig_follow(rig, htw_rig_late(rig, tick));
 		htw_rig_expect_fired(rig, 0, tick);
-		htw_rig_expect_at_most(rig, "moves of one timer", rig->work.moves, most);
+		if (bounded)
+			htw_rig_expect_at_most(rig, "moves of one timer", rig->work.moves, most);
 	}
 	rig->work = (struct htw_work){};
 	most = 0;
@@ -440,9 +452,10 @@ static void moves_once_a_level(struct htw_rig *rig)
 		htw_rig_arm(rig, i, htw_random_length(&random, 40));
 		most += rig->geometry.levels ? htw_rig_place(rig, i).level : 0;
 	}
-	htw_rig_follow(rig, rig->now_tick + BIT_ULL(40));
+	htw_rig_follow(rig, htw_rig_late(rig, rig->now_tick + BIT_ULL(40)));
 	expect_all_fired_in_time(rig, rig->nr_timers);
-	htw_rig_expect_at_most(rig, "moves of many timers", rig->work.moves, most);
+	if (bounded)
+		htw_rig_expect_at_most(rig, "moves of many timers", rig->work.moves, most);
 }
 
 const struct htw_case htw_cases_pass[] = {

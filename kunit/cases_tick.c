@@ -276,21 +276,24 @@ static void b61_phases_of_a_tick(struct htw_rig *rig)
 	static const u32 phases[] = { 0, 300, 700, 999 };
 	static const u32 distances[] = { 1000, 1200, 20000 };
 	u32 phase, distance, now;
+	u64 base, tick, late;
 	unsigned int i;
-	u64 base;
 
 	rig->check_every = 512;
 	for (i = 0; i < ARRAY_SIZE(phases) * ARRAY_SIZE(distances); i++) {
 		base = rig->now_tick;
 		phase = phases[i % ARRAY_SIZE(phases)];
 		distance = distances[i / ARRAY_SIZE(phases)];
-		htw_rig_add(rig, 0, base + DIV_ROUND_UP(phase + distance, 1000));
+		tick = base + DIV_ROUND_UP(phase + distance, 1000);
+		htw_rig_add(rig, 0, tick);
+		late = htw_rig_late(rig, tick) - tick;
 		for (now = phase; htw_rig_ok(rig) && htw_rig_is_live(rig, 0); now++)
 			htw_rig_run(rig, base + now / 1000);
 		now--;
 		htw_rig_expect_at_least(rig, "us from arm to hand-out", now - phase, distance);
-		htw_rig_expect_at_most(rig, "us from arm to hand-out", now - phase, distance + 999);
-		if (!phase)
+		htw_rig_expect_at_most(rig, "us from arm to hand-out", now - phase, distance + 999 +
+				       1000 * late);
+		if (!phase && !late)
 			htw_rig_expect(rig, "us at phase 0", now,
 				       DIV_ROUND_UP(distance, 1000) * 1000);
 	}
@@ -301,9 +304,11 @@ static void last_tick_of_all(struct htw_rig *rig)
 {
 	u64 last = rig->tick_max;
 
-	/* Through all the levels there are. */
+	/* Through all the levels there are; without cascades, the way would be too long. */
 	htw_rig_add(rig, 0, last);
-	htw_rig_follow(rig, last);
+	if (!rig->design->granule)
+		htw_rig_follow(rig, last);
+	htw_rig_run(rig, last);
 	htw_rig_expect_fired(rig, 0, last);
 	htw_rig_expect_at_most(rig, "moves", rig->work.moves, rig->geometry.levels);
 
@@ -313,8 +318,10 @@ static void last_tick_of_all(struct htw_rig *rig)
 	htw_rig_add(rig, 2, last - 63);
 	htw_rig_add(rig, 3, last - 71);
 	htw_rig_follow(rig, last - 1);
-	htw_rig_expect_fired(rig, 1, last - 1);
-	htw_rig_expect(rig, "the last one is queued", htw_rig_is_live(rig, 0), true);
+	if (!rig->design->granule) {
+		htw_rig_expect_fired(rig, 1, last - 1);
+		htw_rig_expect(rig, "the last one is queued", htw_rig_is_live(rig, 0), true);
+	}
 	htw_rig_run(rig, last);
 	htw_rig_expect_fired(rig, 0, last);
 

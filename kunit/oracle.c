@@ -42,17 +42,19 @@ void htw_oracle_exit(struct htw_oracle *oracle)
  * @oracle: the oracle
  * @index: the timer
  * @tick: its tick
+ * @granule: how much later it may be handed out
  * @clock_tick: the queue's clock
  *
  * Context: any.
  */
-void htw_oracle_add(struct htw_oracle *oracle, u32 index, u64 tick, u64 clock_tick)
+void htw_oracle_add(struct htw_oracle *oracle, u32 index, u64 tick, u64 granule, u64 clock_tick)
 {
 	oracle->entry[index] = (struct htw_oracle_entry){
-		.tick	= tick,
-		.key	= max(tick, clock_tick),
-		.order	= oracle->arrivals++,
-		.live	= true,
+		.tick		= tick,
+		.last_tick	= granule < HTW_TICK_MAX - tick ? tick + granule : HTW_TICK_MAX,
+		.key		= max(tick, clock_tick),
+		.order		= oracle->arrivals++,
+		.live		= true,
 	};
 	oracle->nr++;
 }
@@ -86,8 +88,8 @@ struct htw_oracle_view htw_oracle_look(const struct htw_oracle *oracle, u64 now_
 	for (entry = oracle->entry; entry < oracle->entry + oracle->size; entry++) {
 		if (!entry->live)
 			continue;
-		view.due += entry->tick <= now_tick;
-		view.earliest_tick = min(view.earliest_tick, entry->tick);
+		view.due += entry->last_tick <= now_tick;
+		view.earliest_tick = min(view.earliest_tick, entry->last_tick);
 	}
 	return view;
 }

@@ -11,12 +11,14 @@
 /**
  * struct htw_oracle_entry - one timer
  * @tick: its tick
+ * @last_tick: the tick at which it must have been handed out; of an exact design, its tick
  * @key: what orders hand-outs: the tick, or the clock at the time of the add, if that was later
  * @order: number of arrival
  * @live: it is in the queue
  */
 struct htw_oracle_entry {
 	u64			tick;
+	u64			last_tick;
 	u64			key;
 	u64			order;
 	bool			live;
@@ -38,8 +40,8 @@ struct htw_oracle {
 
 /**
  * struct htw_oracle_view - what one look at the array finds
- * @due: live entries whose tick has come
- * @earliest_tick: the earliest tick of a live entry, HTW_TICK_NONE without one
+ * @due: live entries that must have been handed out
+ * @earliest_tick: the earliest last_tick of a live entry, HTW_TICK_NONE without one
  */
 struct htw_oracle_view {
 	u32			due;
@@ -48,7 +50,7 @@ struct htw_oracle_view {
 
 int htw_oracle_init(struct htw_oracle *oracle, u32 size);
 void htw_oracle_exit(struct htw_oracle *oracle);
-void htw_oracle_add(struct htw_oracle *oracle, u32 index, u64 tick, u64 clock_tick);
+void htw_oracle_add(struct htw_oracle *oracle, u32 index, u64 tick, u64 granule, u64 clock_tick);
 void htw_oracle_del(struct htw_oracle *oracle, u32 index);
 struct htw_oracle_view htw_oracle_look(const struct htw_oracle *oracle, u64 now_tick);
 u32 htw_oracle_find_live(const struct htw_oracle *oracle, u32 from);

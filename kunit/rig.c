@@ -68,7 +68,8 @@ void htw_rig_add(struct htw_rig *rig, u32 index, u64 tick)
 	before = rig->design->next(rig->queue);
 	node->tick = tick;
 	earlier = rig->design->add(rig->queue, node);
-	htw_oracle_add(&rig->oracle, index, tick, rig->queue->clock_tick);
+	htw_oracle_add(&rig->oracle, index, tick, htw_rig_granule(rig, tick),
+		       rig->queue->clock_tick);
 	htw_rig_expect(rig, "add() says that next() is earlier now", earlier,
 		       rig->design->next(rig->queue) < before);
 	htw_judge_state(rig, 0, false);
@@ -183,7 +184,9 @@ void htw_rig_run(struct htw_rig *rig, u64 now_tick)
  */
 void htw_rig_follow(struct htw_rig *rig, u64 until_tick)
 {
-	u64 most = RIG_IDLE_PASSES * ((u64)rig->nr_timers + 1);
+	/* One that is not exact may look at far timers again and again. */
+	u64 passes = rig->design->granule ? BIT_ULL(12) : RIG_IDLE_PASSES;
+	u64 most = passes * ((u64)rig->nr_timers + 1);
 	u64 idle = 0;
 	u64 due;
 
@@ -247,6 +250,43 @@ u64 htw_rig_slots(const struct htw_rig *rig)
 }
 
 /**
+ * htw_rig_granule() - how much later than its tick a timer may be handed out
+ * @rig: the rig
+ * @tick: the tick of a timer that is added now
+ *
+ * Context: any.
+ * Return: ticks; 0 if the design is exact.
+ */
+u64 htw_rig_granule(const struct htw_rig *rig, u64 tick)
+{
+	u64 clock = rig->queue->clock_tick;
+
+	return rig->design->granule && tick > clock ? rig->design->granule(tick - clock) : 0;
+}
+
+/**
+ * htw_rig_late() - when all that is due at a time must have been handed out
+ * @rig: the rig
+ * @tick: the time
+ *
+ * Context: any.
+ * Return: the tick; of a design that is not exact, by so much later as its timers may be.
+ */
+u64 htw_rig_late(const struct htw_rig *rig, u64 tick)
+{
+	const struct htw_oracle_entry *entry;
+	u64 late = tick;
+	u32 i;
+
+	for (i = 0; i < rig->oracle.size; i++) {
+		entry = &rig->oracle.entry[i];
+		if (entry->live && entry->tick <= tick)
+			late = max(late, entry->last_tick);
+	}
+	return late;
+}
+
+/**
  * htw_rig_next() - the tick to advance to
  * @rig: the rig
  *
@@ -269,7 +309,9 @@ u64 htw_rig_next(struct htw_rig *rig)
 struct htw_place htw_rig_place(struct htw_rig *rig, u32 index)
 {
 	u32 levels = rig->geometry.levels;
-	u64 slots = rig->oracle.nr;
+	/* One that deletes lazily has entries of the dead. */
+	u64 slots = rig->design->flags & HTW_DESIGN_PRECISE ? rig->oracle.nr :
+							      2 * rig->oracle.nr + 64;
 	struct htw_place place = {};
 
 	if (!rig_begin(rig, "place", index, rig->timer[index].node.tick))

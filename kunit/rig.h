@@ -121,5 +121,7 @@ bool htw_rig_expect_at_most(struct htw_rig *rig, const char *what, u64 got, u64 
 bool htw_rig_expect_fired(struct htw_rig *rig, u32 index, u64 tick);
 bool htw_rig_ok(const struct htw_rig *rig);
 u64 htw_rig_slots(const struct htw_rig *rig);
+u64 htw_rig_late(const struct htw_rig *rig, u64 tick);
+u64 htw_rig_granule(const struct htw_rig *rig, u64 tick);
 
 #endif /* HTW_KUNIT_RIG_H */

@@ -11,7 +11,13 @@
 /* The first is the default. */
 #define HTW_DESIGN_TABLE(DESIGN)	\
 	DESIGN(wheel)			\
+	DESIGN(linux)			\
+	DESIGN(hier)			\
+	DESIGN(hashed)			\
 	DESIGN(heap)			\
+	DESIGN(lazyheap)		\
+	DESIGN(rbtree)			\
+	DESIGN(list)			\
 
 #define HTW_DESIGN_DECLARE(name)	extern const struct htw_design htw_##name##_design;
 HTW_DESIGN_TABLE(HTW_DESIGN_DECLARE)

@@ -41,6 +41,7 @@
 #include <linux/kernel.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
+#include <linux/string.h>
 
 #include "designs.h"
 #include "wheel.h"
@@ -200,6 +201,7 @@ static struct htw_queue *wheel_create(const struct htw_queue_config *config)
 	if (!queue)
 		return NULL;
 	queue->geometry.levels = levels;
+	memset(&queue->geometry.radix[levels], 0, (HTW_MAX_LEVELS - levels) * sizeof(u32));
 	to_wheel(queue)->levels = levels;
 	to_wheel(queue)->bits = bits;
 	for (bit = 0; bit < 64; bit++)

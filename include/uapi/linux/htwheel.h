@@ -687,8 +687,8 @@ enum htwheel_design_property {
  * @about: out: what the design is
  *
  * A design has a row for each of its shapes that are of interest, its default first; it may allow
- * others. ENOENT behind the last row. @name, @levels and @radix may be copied to struct
- * htwheel_setup.
+ * others. A queue has no more levels than its ticks need, so INFO may show fewer than the row.
+ * ENOENT behind the last row. @name, @levels and @radix may be copied to struct htwheel_setup.
  */
 struct htwheel_design {
 	__u32	size;

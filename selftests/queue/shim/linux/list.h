@@ -101,6 +101,11 @@ static inline void list_splice_tail_init(struct list_head *list, struct list_hea
 	     !list_entry_is_head(pos, head, member);				\
 	     pos = list_next_entry(pos, member))
 
+#define list_for_each_entry_reverse(pos, head, member)				\
+	for (pos = list_entry((head)->prev, __typeof__(*pos), member);		\
+	     !list_entry_is_head(pos, head, member);				\
+	     pos = list_entry((pos)->member.prev, __typeof__(*(pos)), member))
+
 #define list_for_each_entry_safe(pos, tmp, head, member)			\
 	for (pos = list_first_entry(head, __typeof__(*pos), member),		\
 	     tmp = list_next_entry(pos, member);				\

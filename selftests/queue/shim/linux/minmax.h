@@ -21,4 +21,6 @@
 #define min_t(type, a, b)	min((type)(a), (type)(b))
 #define max_t(type, a, b)	max((type)(a), (type)(b))
 
+#define clamp(value, low, high)	min(max(value, low), high)
+
 #endif /* SHIM_LINUX_MINMAX_H */

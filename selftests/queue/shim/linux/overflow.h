@@ -26,4 +26,7 @@ static inline size_t size_add(size_t a, size_t b)
 #define struct_size(pointer, array, nr) \
 	size_add(sizeof(*(pointer)), size_mul(nr, sizeof((pointer)->array[0])))
 
+/* Whether the product does not fit into *@to, which receives as much of it as does. */
+#define check_mul_overflow(a, b, to)	__builtin_mul_overflow(a, b, to)
+
 #endif /* SHIM_LINUX_OVERFLOW_H */

@@ -24,6 +24,10 @@ demo: ## a million timers in a real kernel (KERNEL=6.1|6.12|7.3|uml); the main j
 	@scripts/install-packages build qemu $(if $(filter uml%,$(KERNEL)),uml) $(if $(filter 7.3,$(KERNEL)),trixie)
 	@scripts/demo $(KERNEL)
 
+compare: ## the queue designs beside each other, with pictures (KERNEL=uml|6.1|6.12|7.3)
+	@scripts/install-packages build plot $(if $(filter uml%,$(or $(filter-out 6.1,$(KERNEL)),uml)),uml,qemu)
+	@scripts/compare $(if $(filter command line,$(origin KERNEL)),$(KERNEL),uml)
+
 check: ## all tests; QUICK=1: only what takes under a minute (KUnit, userspace)
 	@scripts/check $(if $(QUICK),--quick)
 
@@ -54,4 +58,4 @@ help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 .DEFAULT_GOAL := module
-.PHONY: module tools examples demo check kunit selftests lint install uninstall dkms clean help
+.PHONY: module tools examples demo compare check kunit selftests lint install uninstall dkms clean help

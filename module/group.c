@@ -22,6 +22,7 @@
  * cases; selftests: hotplug, stress.)
  */
 #include <linux/cpumask.h>
+#include <linux/sched.h>
 #include <linux/smp.h>
 
 #include <kunit/visibility.h>

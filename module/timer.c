@@ -40,6 +40,9 @@
 #include "period.h"
 #include "timer.h"
 
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
 /* Bin 0 is for less than 2^LATE_SHIFT ns. */
 #define LATE_SHIFT	10
 
@@ -130,6 +133,7 @@ int htw_timer_arm(struct htw_timers *timers, struct htw_group *group,
 	timer->traits = spec->policy | (spec->keep ? HTW_TRAIT_KEEP : 0);
 	*id = htw_pool_id(timer);
 	timer_begin(timers, group, timer, spec->deadline_ns);
+	trace_htwheel_arm(timers->number, *id, group->now_ns, timer, spec->slack_ns);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_timer_arm);
@@ -164,6 +168,7 @@ bool htw_timer_is_queued(struct htw_group *group, struct htw_timer *timer)
 int htw_timer_move(struct htw_timers *timers, struct htw_group *group, struct htw_timer *timer,
 		   u64 deadline_ns)
 {
+	trace_htwheel_rearm(timers->number, htw_pool_id(timer), group->now_ns, deadline_ns);
 	if (htw_timer_is_queued(group, timer)) {
 		timers->books.armed++;
 		timers->books.replaced++;
@@ -228,6 +233,8 @@ int htw_timer_remove(struct htw_timers *timers, struct htw_group *group, struct 
 {
 	int result = 0;
 
+	trace_htwheel_cancel(timers->number, htw_pool_id(timer), group->now_ns,
+			     timer->deadline_ns);
 	*left_ns = 0;
 	if (htw_timer_is_queued(group, timer)) {
 		*left_ns = htw_timer_left_ns(timer, group);
@@ -330,6 +337,8 @@ static void timer_expire(struct htw_pass *pass, struct list_head *due)
 		list_del(&node->link);
 		timer = container_of(node, struct htw_timer, node);
 		htw_timer_expired(timer, pass->now_ns);
+		trace_htwheel_expire(owner->number, htw_pool_id(timer), pass->now_ns,
+				     timer->deadline_ns);
 		htw_ready_push(&timers->ready, timer);
 	}
 	if (timers)

@@ -35,6 +35,7 @@ struct htw_books {
 
 /**
  * struct htw_timers - the timers of one owner
+ * @number: for tracepoints: which owner, from 1; wraps
  * @engine: where they are queued
  * @user: who is charged for them
  * @pool: where they come from
@@ -50,6 +51,7 @@ struct htw_books {
  * @ready: those whose events wait to be read
  */
 struct htw_timers {
+	u32			number;
 	struct htw_engine	*engine;
 	struct htw_user		*user;
 	struct htw_pool		pool;

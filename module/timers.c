@@ -3,6 +3,7 @@
  * The set of an owner's timers: its making, the room in it, its end. What happens to one timer is
  * in timer.c.
  */
+#include <linux/atomic.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>
 
@@ -81,7 +82,10 @@ EXPORT_SYMBOL_IF_KUNIT(htw_timers_trim);
 void htw_timers_init(struct htw_timers *timers, struct htw_engine *engine, struct htw_user *user,
 		     u64 max)
 {
-	*timers = (struct htw_timers){ .engine = engine, .user = user, .max = max };
+	static atomic_t number;
+
+	*timers = (struct htw_timers){
+		.number = atomic_inc_return(&number), .engine = engine, .user = user, .max = max };
 	htw_pool_init(&timers->pool, timers);
 	htw_ready_init(&timers->ready, engine->config.clock);
 }

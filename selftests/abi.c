@@ -8,6 +8,7 @@
 
 #include "harness.h"
 #include "abi.h"
+#include "lab.h"
 
 #define PAGES	2
 
@@ -24,6 +25,8 @@ FIXTURE_VARIANT(command) {
 	uint32_t size;
 	uint32_t known_flags;
 	bool fills_in;
+	/* It takes a context on a manual clock. */
+	bool manual;
 };
 
 FIXTURE_VARIANT_ADD(command, info) {
@@ -33,6 +36,7 @@ FIXTURE_VARIANT_ADD(command, info) {
 
 FIXTURE_VARIANT_ADD(command, setup) {
 	.nr = HTWHEEL_IOC_SETUP, .v1_size = HTWHEEL_SETUP_V1, .size = sizeof(struct htwheel_setup),
+	.known_flags = HTWHEEL_SETUP_PRIVATE,
 };
 
 FIXTURE_VARIANT_ADD(command, submit) {
@@ -55,12 +59,29 @@ FIXTURE_VARIANT_ADD(command, dump) {
 	.fills_in = true,
 };
 
+FIXTURE_VARIANT_ADD(command, advance) {
+	.nr = HTWHEEL_IOC_ADVANCE, .v1_size = HTWHEEL_ADVANCE_V1,
+	.size = sizeof(struct htwheel_advance),
+	.known_flags = HTWHEEL_ADVANCE_TICKS | HTWHEEL_ADVANCE_JUMP, .fills_in = true,
+	.manual = true,
+};
+
+FIXTURE_VARIANT_ADD(command, design) {
+	.nr = HTWHEEL_IOC_DESIGN, .v1_size = HTWHEEL_DESIGN_V1,
+	.size = sizeof(struct htwheel_design), .fills_in = true,
+};
+
+static int open_for(const FIXTURE_VARIANT(command) *variant)
+{
+	return variant->manual ? open_manual(0) : open_device(O_NONBLOCK);
+}
+
 FIXTURE_SETUP(command)
 {
 	self->page = sysconf(_SC_PAGESIZE);
 	self->map = map_before_edge(PAGES);
 	ASSERT_TRUE(!!self->map);
-	self->fd = open_device(O_NONBLOCK);
+	self->fd = open_for(variant);
 	ASSERT_LE(0, self->fd);
 }
 
@@ -100,7 +121,7 @@ TEST_F(command, size_from_v1_to_today_at_the_end_of_a_page)
 	for (size = variant->v1_size; size <= variant->size; size++) {
 		unsigned char whole[512];
 
-		fd = open_device(O_NONBLOCK);
+		fd = open_for(variant);
 		ASSERT_LE(0, fd);
 		ASSERT_GE(sizeof(whole), size);
 		make_valid(whole, variant, size);
@@ -138,7 +159,7 @@ TEST_F(command, longer_size_with_zeros_is_accepted)
 	int fd;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		fd = open_device(O_NONBLOCK);
+		fd = open_for(variant);
 		ASSERT_LE(0, fd);
 		arg = at_edge(self->map, PAGES, sizes[i]);
 		make_valid(arg, variant, sizes[i]);
@@ -295,7 +316,7 @@ TEST_F(abi, B57_unknown_commands_are_ENOTTY)
 	unsigned char arg[512] = { sizeof(arg) & 0xff, sizeof(arg) >> 8 };
 	unsigned int nr;
 
-	for (nr = _IOC_NR(HTWHEEL_IOC_DUMP) + 1; nr < 256; nr++) {
+	for (nr = _IOC_NR(HTWHEEL_IOC_DESIGN) + 1; nr < 256; nr++) {
 		EXPECT_EQ(-ENOTTY, call_and_compare(self->fd, _IO(HTWHEEL_IOC_TYPE, nr), arg,
 						    sizeof(arg))) {
 			TH_LOG("command %#x", nr);

@@ -33,13 +33,19 @@ TEST_F(abi, info_reserved_is_EINVAL)
 		info.reserved = 1U << bit;
 		EXPECT_EQ(-EINVAL, call_and_compare(self->fd, HTWHEEL_IOC_INFO, &info,
 						    sizeof(info)));
+		info.reserved = 0;
+		info.reserved2 = 1U << bit;
+		EXPECT_EQ(-EINVAL, call_and_compare(self->fd, HTWHEEL_IOC_INFO, &info,
+						    sizeof(info)));
 	}
 }
 
 TEST_F(abi, info_fills_in_every_field)
 {
-	const uint64_t features = 2 * HTWHEEL_FEAT_TIMENS - 1;
+	const uint64_t features = 2 * HTWHEEL_FEAT_PRIVATE - 1;
 	const char *nul;
+	uint64_t before_ns;
+	uint32_t level;
 	struct {
 		struct htwheel_info info;
 		unsigned char behind[64];
@@ -49,6 +55,8 @@ TEST_F(abi, info_fills_in_every_field)
 	arg.info.size = sizeof(arg.info);
 	arg.info.flags = 0;
 	arg.info.reserved = 0;
+	arg.info.reserved2 = 0;
+	before_ns = now_ns();
 	ASSERT_EQ(0, device_ioctl(self->fd, HTWHEEL_IOC_INFO, &arg.info));
 
 	EXPECT_EQ(sizeof(arg.info), arg.info.size);
@@ -68,13 +76,19 @@ TEST_F(abi, info_fills_in_every_field)
 	EXPECT_EQ(0, arg.info.max_stride % 8);
 	EXPECT_EQ(nr_cpus(), arg.info.cpus);
 	EXPECT_EQ(!arg.info.levels, !arg.info.slots);
-	EXPECT_GT(64, arg.info.levels);
+	EXPECT_GE(HTWHEEL_MAX_LEVELS, arg.info.levels);
 	EXPECT_NE(JUNK32, arg.info.slots);
 	EXPECT_EQ(0, arg.info.reserved);
 	EXPECT_NE(0, arg.info.max_user_timers);
 	EXPECT_GE(1ULL << 32, arg.info.max_user_timers);
 	EXPECT_EQ(0, arg.info.wake_events);
 	EXPECT_EQ(0, arg.info.wake_usecs);
+	EXPECT_LE(before_ns, arg.info.now_ns);
+	EXPECT_GE(now_ns(), arg.info.now_ns);
+	EXPECT_EQ(0, arg.info.setup);
+	EXPECT_EQ(0, arg.info.reserved2);
+	for (level = 0; level < HTWHEEL_MAX_LEVELS; level++)
+		EXPECT_EQ(level < arg.info.levels, arg.info.radix[level] >= 2);
 
 	/* Behind the name nothing of the kernel's may come out. */
 	nul = memchr(arg.info.design, 0, sizeof(arg.info.design));
@@ -87,6 +101,8 @@ TEST_F(abi, info_fills_in_every_field)
 /* A program that was built with an older header gets what it knows, and not a byte more. */
 TEST_F(abi, shorter_info_is_the_beginning_of_the_whole)
 {
+	const uint32_t now = offsetof(struct htwheel_info, now_ns);
+	const uint32_t in = offsetof(struct htwheel_info, reserved2);
 	struct htwheel_info whole, part;
 	uint32_t size;
 
@@ -96,10 +112,17 @@ TEST_F(abi, shorter_info_is_the_beginning_of_the_whole)
 		part.size = size;
 		part.flags = 0;
 		part.reserved = 0;
+		if (size > in)
+			memset(&part.reserved2, 0, size - in < 4 ? size - in : 4);
 		ASSERT_EQ(0, device_ioctl(self->fd, HTWHEEL_IOC_INFO, &part));
 		EXPECT_EQ(size, part.size);
 		part.size = sizeof(whole);
-		EXPECT_EQ(0, memcmp(&whole, &part, size));
+		EXPECT_EQ(0, memcmp(&whole, &part, size < now ? size : now));
+		if (size >= now + sizeof(whole.now_ns)) {
+			EXPECT_LE(whole.now_ns, part.now_ns);
+			whole.now_ns = part.now_ns;
+			EXPECT_EQ(0, memcmp(&whole, &part, size));
+		}
 		EXPECT_TRUE(all_bytes_are((char *)&part + size, sizeof(part) - size, JUNK)) {
 			TH_LOG("size %u", size);
 		}
@@ -156,6 +179,21 @@ TEST_F(abi, info_tells_the_module_parameters)
 	EXPECT_EQ(ceiling, info.max_timers);
 	EXPECT_EQ(ceiling, info.max_timers_ceiling);
 	EXPECT_EQ(user, info.max_user_timers);
+}
+
+/* The clock goes on, and is that by which deadlines are measured. */
+TEST_F(abi, info_tells_the_present)
+{
+	struct htwheel_info info;
+	uint64_t before_ns;
+	unsigned int i;
+
+	for (i = 0; i < 100; i++) {
+		before_ns = now_ns();
+		ASSERT_EQ(0, device_info(self->fd, &info));
+		EXPECT_LE(before_ns, info.now_ns);
+		EXPECT_GE(now_ns(), info.now_ns);
+	}
 }
 
 TEST_F(abi, stats_fill_in_every_field)

@@ -19,6 +19,8 @@
 #define HTWHEEL_STATS_V1	400
 #define HTWHEEL_MASS_V1		48
 #define HTWHEEL_DUMP_V1		40
+#define HTWHEEL_ADVANCE_V1	80
+#define HTWHEEL_DESIGN_V1	200
 
 #define ASSERT_FIELD(type, field, offset, bytes)					\
 	_Static_assert(offsetof(struct type, field) == (offset) &&			\
@@ -27,14 +29,16 @@
 /* A command's number never changes, whatever its argument grows to. */
 _Static_assert(HTWHEEL_IOC_INFO == 0xd700 && HTWHEEL_IOC_SETUP == 0xd701 &&
 	       HTWHEEL_IOC_SUBMIT == 0xd702 && HTWHEEL_IOC_STATS == 0xd703 &&
-	       HTWHEEL_IOC_MASS == 0xd704 && HTWHEEL_IOC_DUMP == 0xd705, "command numbers");
-_Static_assert(HTWHEEL_ABI == 1 && HTWHEEL_NEVER_NS == INT64_MAX, "constants");
+	       HTWHEEL_IOC_MASS == 0xd704 && HTWHEEL_IOC_DUMP == 0xd705 &&
+	       HTWHEEL_IOC_ADVANCE == 0xd706 && HTWHEEL_IOC_DESIGN == 0xd707, "command numbers");
+_Static_assert(HTWHEEL_ABI == 1 && HTWHEEL_NEVER_NS == INT64_MAX && HTWHEEL_MAX_LEVELS == 16,
+	       "constants");
 _Static_assert(HTWHEEL_CLOCK_MONOTONIC == 0 && HTWHEEL_CLOCK_BOOTTIME == 1 &&
 	       HTWHEEL_CLOCK_MANUAL == 2, "clocks");
 _Static_assert(HTWHEEL_FEAT_PERIODIC == 1 && HTWHEEL_FEAT_KEEP == 2 && HTWHEEL_FEAT_SLACK == 4 &&
 	       HTWHEEL_FEAT_TAG == 8 && HTWHEEL_FEAT_BOOTTIME == 16 && HTWHEEL_FEAT_MANUAL == 32 &&
 	       HTWHEEL_FEAT_MASS == 64 && HTWHEEL_FEAT_DUMP == 128 && HTWHEEL_FEAT_WAKE == 256 &&
-	       HTWHEEL_FEAT_TIMENS == 512, "features");
+	       HTWHEEL_FEAT_TIMENS == 512 && HTWHEEL_FEAT_PRIVATE == 1024, "features");
 _Static_assert(HTWHEEL_OP_ARM == 1 && HTWHEEL_OP_REARM == 2 && HTWHEEL_OP_CANCEL == 3 &&
 	       HTWHEEL_OP_QUERY == 4, "opcodes");
 _Static_assert(HTWHEEL_ABSOLUTE == 1 && HTWHEEL_PERIODIC == 2 && HTWHEEL_KEEP == 4 &&
@@ -43,6 +47,10 @@ _Static_assert(HTWHEEL_POLICY_COUNT == 0 && HTWHEEL_POLICY_SKIP == 1 &&
 	       HTWHEEL_POLICY_BURST == 2 && HTWHEEL_POLICY_DELAY == 3, "policies");
 _Static_assert(HTWHEEL_MASS_CANCEL == 1 && HTWHEEL_MASS_SHIFT == 2 && HTWHEEL_MASS_SCALE == 3 &&
 	       HTWHEEL_MASS_TRIM == 4 && HTWHEEL_MASS_TAG == 1, "mass operations");
+_Static_assert(HTWHEEL_SETUP_PRIVATE == 1 && HTWHEEL_ADVANCE_TICKS == 1 &&
+	       HTWHEEL_ADVANCE_JUMP == 2, "flags of SETUP and ADVANCE");
+_Static_assert(HTWHEEL_DESIGN_EXACT == 1 && HTWHEEL_DESIGN_FIFO == 2 &&
+	       HTWHEEL_DESIGN_LINEAR == 4 && HTWHEEL_DESIGN_SHARED == 8, "properties of designs");
 _Static_assert(HTWHEEL_STATE_ARMED == 1 && HTWHEEL_STATE_FIRED == 2 && HTWHEEL_STATE_IDLE == 3,
 	       "states");
 
@@ -64,7 +72,11 @@ ASSERT_FIELD(htwheel_info, design, 72, 16);
 ASSERT_FIELD(htwheel_info, max_user_timers, HTWHEEL_INFO_V1, 8);
 ASSERT_FIELD(htwheel_info, wake_events, 96, 4);
 ASSERT_FIELD(htwheel_info, wake_usecs, 100, 4);
-_Static_assert(sizeof(struct htwheel_info) == 104, "htwheel_info");
+ASSERT_FIELD(htwheel_info, now_ns, 104, 8);
+ASSERT_FIELD(htwheel_info, setup, 112, 4);
+ASSERT_FIELD(htwheel_info, reserved2, 116, 4);
+ASSERT_FIELD(htwheel_info, radix, 120, 4 * HTWHEEL_MAX_LEVELS);
+_Static_assert(sizeof(struct htwheel_info) == 184, "htwheel_info");
 
 ASSERT_FIELD(htwheel_setup, size, 0, 4);
 ASSERT_FIELD(htwheel_setup, flags, 4, 4);
@@ -73,7 +85,13 @@ ASSERT_FIELD(htwheel_setup, reserved, 12, 4);
 ASSERT_FIELD(htwheel_setup, max_timers, 16, 8);
 ASSERT_FIELD(htwheel_setup, wake_events, HTWHEEL_SETUP_V1, 4);
 ASSERT_FIELD(htwheel_setup, wake_usecs, 28, 4);
-_Static_assert(sizeof(struct htwheel_setup) == 32, "htwheel_setup");
+ASSERT_FIELD(htwheel_setup, tick_ns, 32, 8);
+ASSERT_FIELD(htwheel_setup, start_ns, 40, 8);
+ASSERT_FIELD(htwheel_setup, design, 48, 16);
+ASSERT_FIELD(htwheel_setup, levels, 64, 4);
+ASSERT_FIELD(htwheel_setup, reserved2, 68, 4);
+ASSERT_FIELD(htwheel_setup, radix, 72, 4 * HTWHEEL_MAX_LEVELS);
+_Static_assert(sizeof(struct htwheel_setup) == 136, "htwheel_setup");
 
 ASSERT_FIELD(htwheel_op, opcode, 0, 2);
 ASSERT_FIELD(htwheel_op, policy, 2, 2);
@@ -167,5 +185,31 @@ ASSERT_FIELD(htwheel_stats, missed, 408, 8);
 ASSERT_FIELD(htwheel_stats, alerts, 416, 8);
 ASSERT_FIELD(htwheel_stats, user_timers, 424, 8);
 _Static_assert(sizeof(struct htwheel_stats) == 432 && HTWHEEL_LATE_BINS == 32, "htwheel_stats");
+
+ASSERT_FIELD(htwheel_advance, size, 0, 4);
+ASSERT_FIELD(htwheel_advance, flags, 4, 4);
+ASSERT_FIELD(htwheel_advance, to, 8, 8);
+ASSERT_FIELD(htwheel_advance, budget, 16, 8);
+ASSERT_FIELD(htwheel_advance, now_ns, 24, 8);
+ASSERT_FIELD(htwheel_advance, due, 32, 8);
+ASSERT_FIELD(htwheel_advance, moves, 40, 8);
+ASSERT_FIELD(htwheel_advance, slots, 48, 8);
+ASSERT_FIELD(htwheel_advance, passes, 56, 8);
+ASSERT_FIELD(htwheel_advance, largest, 64, 8);
+ASSERT_FIELD(htwheel_advance, more, 72, 4);
+ASSERT_FIELD(htwheel_advance, reserved, 76, 4);
+_Static_assert(sizeof(struct htwheel_advance) == HTWHEEL_ADVANCE_V1, "htwheel_advance");
+
+ASSERT_FIELD(htwheel_design, size, 0, 4);
+ASSERT_FIELD(htwheel_design, flags, 4, 4);
+ASSERT_FIELD(htwheel_design, index, 8, 4);
+ASSERT_FIELD(htwheel_design, properties, 12, 4);
+ASSERT_FIELD(htwheel_design, levels, 16, 4);
+ASSERT_FIELD(htwheel_design, windows, 20, 4);
+ASSERT_FIELD(htwheel_design, radix, 24, 4 * HTWHEEL_MAX_LEVELS);
+ASSERT_FIELD(htwheel_design, name, 88, 16);
+ASSERT_FIELD(htwheel_design, costs, 104, 32);
+ASSERT_FIELD(htwheel_design, about, 136, 64);
+_Static_assert(sizeof(struct htwheel_design) == HTWHEEL_DESIGN_V1, "htwheel_design");
 
 #endif /* HTWHEEL_ABI_LAYOUT_H */

@@ -73,16 +73,6 @@ TEST_F(setup, boottime_if_it_is_there)
 	EXPECT_EQ(there ? HTWHEEL_CLOCK_BOOTTIME : HTWHEEL_CLOCK_MONOTONIC, self->info.clock);
 }
 
-TEST_F(setup, absent_manual_clock_is_EOPNOTSUPP)
-{
-	if (self->info.features & HTWHEEL_FEAT_MANUAL)
-		SKIP(return, "the module has MANUAL");
-	self->arg.clock = HTWHEEL_CLOCK_MANUAL;
-	EXPECT_EQ(-EOPNOTSUPP, call_setup(self->fd, &self->arg));
-	self->arg.clock = HTWHEEL_CLOCK_MONOTONIC;
-	EXPECT_EQ(0, call_setup(self->fd, &self->arg));
-}
-
 /* Above 1 event, the last ones could wait for ever. */
 TEST_F(setup, number_of_events_without_a_time_is_EINVAL)
 {
@@ -142,6 +132,12 @@ TEST_F(setup, shorter_argument_has_no_more_than_it_has)
 		self->arg.flags = 0;
 		self->arg.clock = HTWHEEL_CLOCK_MONOTONIC;
 		self->arg.reserved = 0;
+		/* Zeros mean the same as what is not there. */
+		memset(&self->arg.tick_ns, size & 1 ? JUNK : 0, sizeof(self->arg) -
+		       offsetof(struct htwheel_setup, tick_ns));
+		if (size > offsetof(struct htwheel_setup, tick_ns))
+			memset(&self->arg.tick_ns, 0, size -
+			       offsetof(struct htwheel_setup, tick_ns));
 		self->arg.max_timers = 7;
 		/* Its lowest byte comes first on all machines that run the tests. */
 		self->arg.wake_events = 1;
@@ -157,8 +153,9 @@ TEST_F(setup, shorter_argument_has_no_more_than_it_has)
 		EXPECT_EQ(size > HTWHEEL_SETUP_V1, info.wake_events);
 		if (size <= offsetof(struct htwheel_setup, wake_usecs))
 			EXPECT_EQ(0, info.wake_usecs);
-		if (size == sizeof(self->arg))
+		if (size >= offsetof(struct htwheel_setup, tick_ns))
 			EXPECT_EQ(0x01010101, info.wake_usecs);
+		EXPECT_EQ(0, info.setup);
 		close(fd);
 	}
 }
@@ -182,6 +179,14 @@ TEST_F(setup, B57_reserved_is_EINVAL)
 		EXPECT_EQ(-EINVAL, call_setup(self->fd, &self->arg)) {
 			TH_LOG("bit %u", bit);
 		}
+		self->arg.reserved = 0;
+		self->arg.reserved2 = 1U << bit;
+		EXPECT_EQ(-EINVAL, call_setup(self->fd, &self->arg)) {
+			TH_LOG("bit %u", bit);
+		}
+		self->arg.flags ^= HTWHEEL_SETUP_PRIVATE;
+		EXPECT_EQ(-EINVAL, call_setup(self->fd, &self->arg));
+		self->arg.reserved2 = 0;
 	}
 }
 
@@ -264,7 +269,7 @@ TEST_F(setup, failure_changes_nothing_and_may_be_repeated)
 	wrong.reserved = 1;
 	EXPECT_EQ(-EINVAL, call_setup(self->fd, &wrong));
 	wrong.reserved = 0;
-	wrong.flags = 1;
+	wrong.flags = 2;
 	EXPECT_EQ(-EINVAL, call_setup(self->fd, &wrong));
 	wrong.flags = 0;
 	wrong.clock = UINT32_MAX;

@@ -5,6 +5,7 @@
  * The seed is printed; the variable HTWHEEL_SEED sets another.
  */
 #include "harness.h"
+#include "crew.h"
 #include "ledger.h"
 
 #define NR_TIMERS	400
@@ -228,7 +229,6 @@ TEST_F(books, B37_random_operations_on_several_contexts_at_once)
 /* Threads that share a context; each has timers of its own, and one thread reads for all. */
 struct crowd {
 	int		fd;
-	bool		stop;
 	uint64_t	armed;
 	uint64_t	replaced;
 	uint64_t	cancelled;
@@ -245,38 +245,33 @@ struct member {
 	uint64_t	seed;
 };
 
-static void *read_for_all(void *arg)
+static void read_for_all(void *arg)
 {
 	struct htwheel_event events[32];
 	struct crowd *crowd = arg;
+	uint64_t wrong = 0;
 	int i, nr;
 
-	while (!__atomic_load_n(&crowd->stop, __ATOMIC_ACQUIRE)) {
-		nr = read_events(crowd->fd, events, ARRAY_SIZE(events));
-		if (nr < 0 && nr != -EAGAIN)
-			__atomic_add_fetch(&crowd->wrong, 1, __ATOMIC_RELAXED);
-		for (i = 0; i < nr; i++) {
-			crowd->events[events[i].user_data % ARRAY_SIZE(crowd->events)]++;
-			crowd->wrong += events[i].fired_ns < events[i].deadline_ns;
-		}
-		crowd->fired += nr > 0 ? nr : 0;
+	nr = read_events(crowd->fd, events, ARRAY_SIZE(events));
+	wrong += nr < 0 && nr != -EAGAIN;
+	for (i = 0; i < nr; i++) {
+		crowd->events[events[i].user_data % ARRAY_SIZE(crowd->events)]++;
+		wrong += events[i].fired_ns < events[i].deadline_ns;
 	}
-	return NULL;
+	crowd->fired += nr > 0 ? nr : 0;
+	__atomic_add_fetch(&crowd->wrong, wrong, __ATOMIC_RELAXED);
 }
 
 /* The identity holds at any moment, not only at rest. */
-static void *watch_books(void *arg)
+static void watch_books(void *arg)
 {
 	struct htwheel_stats stats;
 	struct crowd *crowd = arg;
 
-	while (!__atomic_load_n(&crowd->stop, __ATOMIC_ACQUIRE)) {
-		if (device_stats(crowd->fd, &stats) ||
-		    stats.armed != stats.fired + stats.cancelled + stats.replaced + stats.pending ||
-		    stats.expired > stats.pending || stats.peak < stats.pending)
-			__atomic_add_fetch(&crowd->wrong, 1, __ATOMIC_RELAXED);
-	}
-	return NULL;
+	if (device_stats(crowd->fd, &stats) ||
+	    stats.armed != stats.fired + stats.cancelled + stats.replaced + stats.pending ||
+	    stats.expired > stats.pending || stats.peak < stats.pending)
+		__atomic_add_fetch(&crowd->wrong, 1, __ATOMIC_RELAXED);
 }
 
 /* Arm a handful, re-arm and cancel some of them while they fire. */
@@ -333,14 +328,16 @@ TEST_F(books, B37_several_threads_on_one_context)
 {
 	struct crowd *crowd = calloc(1, sizeof(*crowd));
 	struct member members[NR_THREADS];
-	pthread_t threads[NR_THREADS], reader, watcher;
+	struct crew crew = { .nr = 0 };
+	pthread_t threads[NR_THREADS];
 	struct htwheel_stats stats;
 	uint32_t i;
 
 	ASSERT_TRUE(!!crowd);
 	crowd->fd = self->fd;
-	ASSERT_EQ(0, pthread_create(&reader, NULL, read_for_all, crowd));
-	ASSERT_EQ(0, pthread_create(&watcher, NULL, watch_books, crowd));
+	ASSERT_EQ(0, crew_add(&crew, CREW_ANY_CPU, read_for_all, crowd));
+	ASSERT_EQ(0, crew_add(&crew, CREW_ANY_CPU, watch_books, crowd));
+	crew_wait(&crew);
 	for (i = 0; i < NR_THREADS; i++) {
 		members[i] = (struct member){ crowd, i, 12345 + i };
 		ASSERT_EQ(0, pthread_create(&threads[i], NULL, play, &members[i]));
@@ -348,9 +345,7 @@ TEST_F(books, B37_several_threads_on_one_context)
 	for (i = 0; i < NR_THREADS; i++)
 		pthread_join(threads[i], NULL);
 	EXPECT_TRUE(wait_all_read(self->fd));
-	__atomic_store_n(&crowd->stop, true, __ATOMIC_RELEASE);
-	pthread_join(reader, NULL);
-	pthread_join(watcher, NULL);
+	crew_end(&crew);
 
 	EXPECT_EQ(0, crowd->wrong);
 	ASSERT_EQ(0, device_stats(self->fd, &stats));

@@ -3,6 +3,7 @@
  * CANCEL tells the truth: removed, removed with its event, or there is no such timer.
  */
 #include "harness.h"
+#include "crew.h"
 #include "ledger.h"
 
 FIXTURE(cancel) {
@@ -275,30 +276,24 @@ TEST_F(cancel, B37_results_and_events_add_up_at_the_deadline)
 
 struct cancel_race {
 	int		fd;
-	bool		stop;
 	uint8_t		read[RACE_TIMERS];
 	unsigned long	wrong;
 };
 
-static void *read_all(void *arg)
+static void read_some(void *arg)
 {
 	struct cancel_race *race = arg;
 	struct htwheel_event events[8];
 	int i, nr;
 
-	while (!__atomic_load_n(&race->stop, __ATOMIC_ACQUIRE)) {
-		nr = read_events(race->fd, events, ARRAY_SIZE(events));
-		if (nr == -EAGAIN)
-			continue;
-		race->wrong += nr < 0;
-		for (i = 0; i < nr; i++) {
-			if (events[i].user_data < RACE_TIMERS)
-				race->read[events[i].user_data]++;
-			else
-				race->wrong++;
-		}
+	nr = read_events(race->fd, events, ARRAY_SIZE(events));
+	race->wrong += nr < 0 && nr != -EAGAIN;
+	for (i = 0; i < nr; i++) {
+		if (events[i].user_data < RACE_TIMERS)
+			race->read[events[i].user_data]++;
+		else
+			race->wrong++;
 	}
-	return NULL;
 }
 
 /*
@@ -311,7 +306,7 @@ TEST_F(cancel, B28_against_a_reader_each_timer_ends_once)
 	struct htwheel_op ops[RACE_TIMERS];
 	struct cancel_race race;
 	unsigned int round;
-	pthread_t thread;
+	struct crew crew;
 	size_t i;
 
 	for (round = 0; round < rounds; round++) {
@@ -323,14 +318,15 @@ TEST_F(cancel, B28_against_a_reader_each_timer_ends_once)
 				.time_ns = i * 2 * NS_PER_US,
 				.user_data = i,
 			};
-		ASSERT_EQ(0, pthread_create(&thread, NULL, read_all, &race));
+		crew = (struct crew){ .nr = 0 };
+		ASSERT_EQ(0, crew_add(&crew, CREW_ANY_CPU, read_some, &race));
+		crew_wait(&crew);
 		ASSERT_EQ(0, submit_all(self->fd, ops, RACE_TIMERS));
 		for (i = 0; i < RACE_TIMERS; i++)
 			ops[i].opcode = HTWHEEL_OP_CANCEL;
 		ASSERT_EQ(0, submit_all(self->fd, ops, RACE_TIMERS));
 		/* What was removed cannot come; what was read had been read before. */
-		__atomic_store_n(&race.stop, true, __ATOMIC_RELEASE);
-		pthread_join(thread, NULL);
+		crew_end(&crew);
 		ASSERT_EQ(0, race.wrong);
 		for (i = 0; i < RACE_TIMERS; i++)
 			ASSERT_EQ(ops[i].result == -ENOENT, race.read[i]);

@@ -3,6 +3,7 @@
  * HTWHEEL_IOC_DUMP: every timer once, and what is said of it in each state of its life.
  */
 #include "harness.h"
+#include "crew.h"
 #include "many.h"
 
 #define NEVER	HTWHEEL_NEVER_NS
@@ -318,25 +319,17 @@ TEST_F(dump, places_are_plausible)
 
 struct churner {
 	int		fd;
-	unsigned int	cpu;
-	uint64_t	rounds;
 	uint64_t	wrong;
-	bool		stop;
 };
 
-static void *churn(void *arg)
+static void churn(void *arg)
 {
 	struct htwheel_op like = { .time_ns = HOUR_NS };
 	struct churner *churner = arg;
 	uint64_t ids[1300];
 
-	pin_to(churner->cpu);
-	while (!__atomic_load_n(&churner->stop, __ATOMIC_RELAXED)) {
-		churner->wrong += arm_many(churner->fd, &like, 1000, 300, 0, ids) != 0;
-		churner->wrong += cancel_many(churner->fd, ids + 1000, 300) != 300;
-		churner->rounds++;
-	}
-	return NULL;
+	churner->wrong += arm_many(churner->fd, &like, 1000, 300, 0, ids) != 0;
+	churner->wrong += cancel_many(churner->fd, ids + 1000, 300) != 300;
 }
 
 /* A walk of a context that changes: those that live throughout are there, and no name twice. */
@@ -369,39 +362,39 @@ TEST_F(dump, while_timers_come_and_go)
 {
 	const uint32_t nr = 1000, rounds = scaled(60);
 	struct churner churners[3];
+	struct crew crew = { .nr = 0 };
 	uint64_t live[1000];
-	pthread_t threads[3];
 	const char *wrong;
 	uint32_t i;
 
 	ASSERT_EQ(0, arm_many(self->fd, &(struct htwheel_op){ .time_ns = HOUR_NS }, 0, nr, 0,
 			      live));
 	for (i = 0; i < 3; i++) {
-		churners[i] = (struct churner){ .fd = self->fd, .cpu = i };
-		ASSERT_EQ(0, pthread_create(&threads[i], NULL, churn, &churners[i]));
+		churners[i] = (struct churner){ .fd = self->fd };
+		ASSERT_EQ(0, crew_add(&crew, i, churn, &churners[i]));
 	}
-	for (i = 0; i < rounds; i++) {
+	for (i = 0; i < rounds || !crew_has_turned(&crew); i++) {
 		/* A deadline that moves does not move the timer in the list. */
 		ASSERT_EQ(0, rearm_in(self->fd, live[i % nr], 2 * HOUR_NS));
 		wrong = check_walk(self->fd, live, nr, 1 + i * 37 % 1000);
 		ASSERT_STREQ("nothing", wrong ? wrong : "nothing");
 	}
-	for (i = 0; i < 3; i++) {
-		__atomic_store_n(&churners[i].stop, true, __ATOMIC_RELAXED);
-		pthread_join(threads[i], NULL);
+	crew_end(&crew);
+	for (i = 0; i < 3; i++)
 		EXPECT_EQ(0, churners[i].wrong);
-		EXPECT_LT(0, churners[i].rounds);
-	}
 }
 
-static void *read_for_ever(void *arg)
+/* A turn is an event or more; the test ends when its timers fire no more. */
+static void read_some(void *arg)
 {
-	struct churner *churner = arg;
+	struct churner *reader = arg;
 	struct htwheel_event events[64];
+	int ret;
 
-	while (!__atomic_load_n(&churner->stop, __ATOMIC_RELAXED))
-		churner->rounds += read_events(churner->fd, events, 64) > 0;
-	return NULL;
+	do {
+		ret = read_events(reader->fd, events, 64);
+	} while (ret == -EAGAIN);
+	reader->wrong += ret < 0;
 }
 
 /* All of it belongs to one moment: where a timer is, and what it waits for. */
@@ -420,14 +413,14 @@ TEST_F(dump, while_timers_fire_and_are_read)
 	const uint64_t period_ns = 2 * NS_PER_MS;
 	struct churner reader = { .fd = self->fd };
 	struct htwheel_dump_entry entries[300];
+	struct crew crew = { .nr = 0 };
 	uint32_t i, round, fired = 0;
-	pthread_t thread;
 
 	ASSERT_EQ(0, arm_many(self->fd, &(struct htwheel_op){
 		.flags = HTWHEEL_PERIODIC, .period_ns = period_ns, .time_ns = 0,
 	}, 0, nr, 6 * NS_PER_US, NULL));
-	ASSERT_EQ(0, pthread_create(&thread, NULL, read_for_ever, &reader));
-	for (round = 0; round < rounds; round++) {
+	ASSERT_EQ(0, crew_add(&crew, CREW_ANY_CPU, read_some, &reader));
+	for (round = 0; round < rounds || !crew_has_turned(&crew); round++) {
 		ASSERT_EQ(nr, dump_by_number(self->fd, entries, nr, 1 + round * 37 % nr));
 		for (i = 0; i < nr; i++) {
 			ASSERT_TRUE(is_consistent(&entries[i], period_ns)) {
@@ -437,10 +430,9 @@ TEST_F(dump, while_timers_fire_and_are_read)
 			fired += entries[i].state == HTWHEEL_STATE_FIRED;
 		}
 	}
-	__atomic_store_n(&reader.stop, true, __ATOMIC_RELAXED);
-	pthread_join(thread, NULL);
-	EXPECT_LT(0, reader.rounds);
-	TH_LOG("%u of %u found fired", fired, rounds * nr);
+	crew_end(&crew);
+	EXPECT_EQ(0, reader.wrong);
+	TH_LOG("%u of %u found fired", fired, round * nr);
 }
 
 /* Some are re-armed, and others take the places of those before them, in the midst of a walk. */

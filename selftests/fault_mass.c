@@ -6,6 +6,7 @@
  */
 #include "harness.h"
 #include "abi.h"
+#include "crew.h"
 #include "many.h"
 
 #define NR_TIMERS	170U
@@ -182,31 +183,25 @@ struct meddler {
 	struct htwheel_mass	*mass;
 	struct htwheel_dump	*dump;
 	uint32_t		stride;
-	uint64_t		rounds;
-	bool			stop;
+	uint64_t		seed;
 };
 
 /* The two shifts differ in one byte, so that a copy under way has one or the other. */
-static void *rewrite_mass(void *arg)
+static void rewrite_mass(void *arg)
 {
 	struct meddler *meddler = arg;
 	volatile struct htwheel_mass *mass = meddler->mass;
-	uint64_t seed = 42;
 
-	while (!__atomic_load_n(&meddler->stop, __ATOMIC_RELAXED)) {
-		meddler->rounds++;
-		switch (chance_below(&seed, 3)) {
-		case 0:
-			mass->shift_ns = 1;
-			break;
-		case 1:
-			mass->shift_ns = 2;
-			break;
-		default:
-			mass->opcode = chance_below(&seed, 4) ? HTWHEEL_MASS_SHIFT : 0xff;
-		}
+	switch (chance_below(&meddler->seed, 3)) {
+	case 0:
+		mass->shift_ns = 1;
+		break;
+	case 1:
+		mass->shift_ns = 2;
+		break;
+	default:
+		mass->opcode = chance_below(&meddler->seed, 4) ? HTWHEEL_MASS_SHIFT : 0xff;
 	}
-	return NULL;
 }
 
 /* How far each has moved since the last time, or -1 if not all have moved alike. */
@@ -226,21 +221,21 @@ static int64_t common_shift(FIXTURE_DATA(fault) *self, struct htwheel_dump_entry
 	return moved_ns;
 }
 
-/* What was checked is what is done, to all timers alike. */
+/* What was checked is what is done, to all timers alike. Goes on until both answers came. */
 TEST_F(fault, B58_mass_rewritten_during_the_call)
 {
 	struct htwheel_mass mass = { .size = sizeof(mass), .opcode = HTWHEEL_MASS_SHIFT };
 	struct htwheel_dump_entry entries[NR_TIMERS];
-	struct meddler meddler = { .mass = &mass };
+	struct meddler meddler = { .mass = &mass, .seed = 42 };
 	uint64_t end_ns, due_ns = self->due_ns, accepted = 0, refused = 0;
+	struct crew crew = { .nr = 0 };
 	int64_t moved_ns;
-	pthread_t thread;
 	int ret;
 
 	mass.shift_ns = 1;
-	ASSERT_EQ(0, pthread_create(&thread, NULL, rewrite_mass, &meddler));
+	ASSERT_EQ(0, crew_add(&crew, CREW_ANY_CPU, rewrite_mass, &meddler));
 	end_ns = now_ns() + NS_PER_S / 2;
-	while (now_ns() < end_ns) {
+	while (now_ns() < end_ns || !crew_has_turned(&crew) || !accepted || !refused) {
 		ret = device_ioctl(self->fd, HTWHEEL_IOC_MASS, &mass);
 		ASSERT_TRUE(ret == 0 || ret == -EINVAL);
 		moved_ns = common_shift(self, entries, &due_ns);
@@ -248,87 +243,75 @@ TEST_F(fault, B58_mass_rewritten_during_the_call)
 		accepted += !ret;
 		refused += ret != 0;
 	}
-	__atomic_store_n(&meddler.stop, true, __ATOMIC_RELAXED);
-	pthread_join(thread, NULL);
-	EXPECT_LT(0, accepted);
+	crew_end(&crew);
 	TH_LOG("%llu accepted, %llu refused, %llu changes", (unsigned long long)accepted,
-	       (unsigned long long)refused, (unsigned long long)meddler.rounds);
+	       (unsigned long long)refused, (unsigned long long)crew_turns(&crew, 0));
 }
 
 /* Both numbers and both strides are valid, alone and together; a third stride is not. */
-static void *rewrite_dump(void *arg)
+static void rewrite_dump(void *arg)
 {
 	struct meddler *meddler = arg;
 	volatile struct htwheel_dump *dump = meddler->dump;
-	uint64_t seed = 42;
 
-	while (!__atomic_load_n(&meddler->stop, __ATOMIC_RELAXED)) {
-		if (chance_below(&seed, 2))
-			dump->nr = chance_below(&seed, 2) ? 1 : 100;
-		else
-			dump->stride = chance_below(&seed, 2) ? meddler->stride :
-								meddler->stride + 1;
-	}
-	return NULL;
+	if (chance_below(&meddler->seed, 2))
+		dump->nr = chance_below(&meddler->seed, 2) ? 1 : 100;
+	else
+		dump->stride = meddler->stride + chance_below(&meddler->seed, 2);
 }
 
-/* It never writes beyond what the largest of these would. */
+/* It never writes beyond what the largest of these would. Goes on until both answers came. */
 TEST_F(fault, B58_dump_rewritten_during_the_call)
 {
 	struct htwheel_dump dump = { .size = sizeof(dump) };
-	struct meddler meddler = { .dump = &dump, .stride = 80 };
+	struct meddler meddler = { .dump = &dump, .stride = 80, .seed = 42 };
 	unsigned char *guard = self->edge - self->page;
-	uint64_t end_ns, accepted = 0;
-	pthread_t thread;
+	uint64_t end_ns, accepted = 0, refused = 0;
+	struct crew crew = { .nr = 0 };
 	int ret;
 
 	dump.nr = 100;
 	dump.stride = 80;
 	dump.entries = (uintptr_t)(guard - 100 * 80);
 	memset(guard, JUNK, self->page);
-	ASSERT_EQ(0, pthread_create(&thread, NULL, rewrite_dump, &meddler));
+	ASSERT_EQ(0, crew_add(&crew, CREW_ANY_CPU, rewrite_dump, &meddler));
 	end_ns = now_ns() + NS_PER_S / 2;
-	while (now_ns() < end_ns) {
+	while (now_ns() < end_ns || !crew_has_turned(&crew) || !accepted || !refused) {
 		dump.cursor = 0;
 		ret = device_ioctl(self->fd, HTWHEEL_IOC_DUMP, &dump);
 		ASSERT_TRUE(ret == 0 || ret == -EINVAL);
+		refused += ret != 0;
 		if (ret)
 			continue;
 		accepted++;
 		ASSERT_TRUE(dump.done == 1 || dump.done == 100);
 		ASSERT_NE(0, dump.cursor);
 	}
-	__atomic_store_n(&meddler.stop, true, __ATOMIC_RELAXED);
-	pthread_join(thread, NULL);
-	EXPECT_LT(0, accepted);
+	crew_end(&crew);
 	EXPECT_TRUE(all_bytes_are(guard, self->page, JUNK));
 }
 
 /* Memory that comes and goes under a walk: every timer once, all the same. */
-static void *take_away(void *arg)
+static void take_away(void *arg)
 {
 	FIXTURE_DATA(fault) *self = arg;
 	static const int hows[] = { PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE };
-	uint64_t seed = 42;
+	static uint64_t seed = 42;
 
-	while (!__atomic_load_n(&self->stats.size, __ATOMIC_RELAXED))
-		protect(self, hows[chance_below(&seed, 3)]);
-	protect(self, PROT_READ | PROT_WRITE);
-	return NULL;
+	protect(self, hows[chance_below(&seed, 3)]);
 }
 
 TEST_F(fault, memory_taken_away_during_a_walk)
 {
 	struct htwheel_dump_entry *entries = (void *)(self->edge - 30 * ENTRY_SIZE - 8);
 	uint64_t end_ns = now_ns() + NS_PER_S / 2;
+	struct crew crew = { .nr = 0 };
 	struct htwheel_dump dump;
 	uint32_t listed, faults = 0;
-	pthread_t thread;
 	int ret;
 
-	self->stats.size = 0;
-	ASSERT_EQ(0, pthread_create(&thread, NULL, take_away, self));
-	while (now_ns() < end_ns) {
+	ASSERT_EQ(0, crew_add(&crew, CREW_ANY_CPU, take_away, self));
+	while (now_ns() < end_ns || !crew_has_turned(&crew)) {
 		dump.cursor = 0;
 		listed = 0;
 		do {
@@ -340,8 +323,7 @@ TEST_F(fault, memory_taken_away_during_a_walk)
 		} while (dump.cursor || (ret && !listed));
 		ASSERT_EQ(NR_TIMERS, listed);
 	}
-	__atomic_store_n(&self->stats.size, 1, __ATOMIC_RELAXED);
-	pthread_join(thread, NULL);
+	crew_end(&crew);
 	TH_LOG("%u faults", faults);
 }
 

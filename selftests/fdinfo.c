@@ -3,6 +3,7 @@
  * /proc/PID/fdinfo shows a context's books and limits, and says the same as STATS and INFO.
  */
 #include "harness.h"
+#include "crew.h"
 #include "many.h"
 
 FIXTURE(fdinfo) {
@@ -156,36 +157,29 @@ TEST_F(fdinfo, shows_the_books)
 	EXPECT_LE(11 + 60 + 17, line_of(self->text, "user-timers"));
 }
 
-static void *work(void *arg)
+static void work(void *arg)
 {
-	bool *stop = ((void **)arg)[0];
-	int *fd = ((void **)arg)[1];
+	int *fd = arg;
 	uint64_t ids[50];
 
-	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
-		arm_many(*fd, &(struct htwheel_op){ .time_ns = HOUR_NS }, 0, 50, 0, ids);
-		cancel_many(*fd, ids, 50);
-	}
-	return NULL;
+	arm_many(*fd, &(struct htwheel_op){ .time_ns = HOUR_NS }, 0, 50, 0, ids);
+	cancel_many(*fd, ids, 50);
 }
 
 /* What it says of the books belongs to one moment, whoever works. */
 TEST_F(fdinfo, books_balance_while_timers_come_and_go)
 {
 	uint64_t end_ns = now_ns() + NS_PER_S / 2;
-	bool stop = false;
-	void *args[] = { &stop, &self->fd };
-	pthread_t thread;
+	struct crew crew = { .nr = 0 };
 
-	ASSERT_EQ(0, pthread_create(&thread, NULL, work, args));
-	while (now_ns() < end_ns) {
+	ASSERT_EQ(0, crew_add(&crew, CREW_ANY_CPU, work, &self->fd));
+	while (now_ns() < end_ns || !crew_has_turned(&crew)) {
 		ASSERT_EQ(0, read_fdinfo(self));
 		ASSERT_EQ(line_of(self->text, "armed"),
 			  line_of(self->text, "fired") + line_of(self->text, "cancelled") +
 			  line_of(self->text, "replaced") + line_of(self->text, "pending"));
 	}
-	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
-	pthread_join(thread, NULL);
+	crew_end(&crew);
 }
 
 TEST_HARNESS_MAIN

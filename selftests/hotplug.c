@@ -6,6 +6,7 @@
  * Needs a CPU 1 that can be taken offline; user-mode Linux has none.
  */
 #include "harness.h"
+#include "crew.h"
 #include "ledger.h"
 #include "turns.h"
 
@@ -197,44 +198,40 @@ TEST_F(hotplug, B67_offline_in_a_backlog)
 struct storm {
 	struct ledger	ledger;
 	unsigned int	number;
+	uint32_t	at;
 	int		fd;
 	int		error;
-	bool		*stop;
 };
 
-/* Arms, moves and reads without end, from whatever CPU it finds itself on. */
-static void *storm(void *arg)
+/* Arms, moves and reads one, from whatever CPU it finds itself on. */
+static void storm(void *arg)
 {
 	struct storm *me = arg;
 	struct ledger *ledger = &me->ledger;
-	uint32_t i = 0;
+	uint32_t i = me->at;
 	int ret;
 
-	while (!__atomic_load_n(me->stop, __ATOMIC_RELAXED) && !me->error) {
-		/* Fails while that CPU is away. */
-		pin_to(me->number + i);
-		i = (i + 1) % ledger->nr;
-		if (ledger->timers[i].state != LEDGER_LIVE)
-			me->error = ledger_arm(ledger, me->fd, i, 1, 0,
-					       i % 3 ? 20 * NS_PER_MS : NS_PER_S / 5);
-		else
-			me->error = ledger_rearm(ledger, me->fd, i, 1, i % 50 * NS_PER_MS, 0);
-		ret = ledger_read(ledger, me->fd);
-		if (ret < 0)
-			me->error = ret;
-	}
-	unpin();
-	if (!me->error)
-		me->error = ledger_drain(ledger, me->fd, 0);
-	return NULL;
+	if (me->error)
+		return;
+	/* Fails while that CPU is away. */
+	pin_to(me->number + i);
+	i = (i + 1) % ledger->nr;
+	me->at = i;
+	if (ledger->timers[i].state != LEDGER_LIVE)
+		me->error = ledger_arm(ledger, me->fd, i, 1, 0,
+				       i % 3 ? 20 * NS_PER_MS : NS_PER_S / 5);
+	else
+		me->error = ledger_rearm(ledger, me->fd, i, 1, i % 50 * NS_PER_MS, 0);
+	ret = ledger_read(ledger, me->fd);
+	if (ret < 0)
+		me->error = ret;
 }
 
 TEST_F(hotplug, B68_under_load)
 {
 	unsigned int round, rounds = scaled(10), i;
+	struct crew crew = { .nr = 0 };
 	struct storm storms[4];
-	pthread_t threads[4];
-	bool stop = false;
 
 	ASSERT_EQ(0, pin_to(1));
 	ASSERT_EQ(0, ledger_arm(&self->ledger, self->fd, 0, self->ledger.nr, HOUR_NS, HOUR_NS));
@@ -242,23 +239,22 @@ TEST_F(hotplug, B68_under_load)
 	for (i = 0; i < ARRAY_SIZE(storms); i++) {
 		memset(&storms[i], 0, sizeof(storms[i]));
 		storms[i].number = i;
-		storms[i].stop = &stop;
 		/* Half of them on the other clock. */
 		storms[i].fd = open_on_clock(i & 1);
 		ASSERT_LE(0, storms[i].fd);
 		ASSERT_EQ(0, ledger_init(&storms[i].ledger, 500));
-		ASSERT_EQ(0, pthread_create(&threads[i], NULL, storm, &storms[i]));
+		ASSERT_EQ(0, crew_add(&crew, CREW_ANY_CPU, storm, &storms[i]));
 	}
-	for (round = 0; round < rounds; round++) {
+	for (round = 0; round < rounds || !crew_has_turned(&crew); round++) {
 		EXPECT_TRUE(set_online(false));
 		sleep_ns(round % 4 * 10 * NS_PER_MS);
 		EXPECT_TRUE(set_online(true));
 		sleep_ns(round % 3 * 10 * NS_PER_MS);
 	}
-	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	crew_end(&crew);
 	for (i = 0; i < ARRAY_SIZE(storms); i++) {
-		pthread_join(threads[i], NULL);
 		EXPECT_EQ(0, storms[i].error);
+		EXPECT_EQ(0, ledger_drain(&storms[i].ledger, storms[i].fd, 0));
 		EXPECT_LEDGER_RIGHT(&storms[i].ledger);
 		ASSERT_BOOKS_MATCH(&storms[i].ledger, storms[i].fd);
 		close(storms[i].fd);

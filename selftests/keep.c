@@ -3,6 +3,7 @@
  * KEEP: a timer that outlives its event, idle until it is armed again.
  */
 #include "harness.h"
+#include "crew.h"
 #include "turns.h"
 
 FIXTURE(keep) {
@@ -311,7 +312,6 @@ TEST_F(keep, close_with_idle_timers)
 /* Names that one thread re-arms and cancels while another reads them. */
 struct race {
 	int		fd;
-	bool		stop;
 	uint64_t	ids[NR_RACED];
 	uint64_t	fired;
 	uint64_t	wrong;
@@ -319,24 +319,20 @@ struct race {
 	uint64_t	fired_seen;
 };
 
-static void *read_raced(void *arg)
+static void read_raced(void *arg)
 {
 	struct htwheel_event events[4];
 	struct race *race = arg;
 	int i, nr;
 
-	pin_to(1);
-	do {
-		nr = read_events(race->fd, events, ARRAY_SIZE(events));
-		for (i = 0; i < nr; i++)
-			race->wrong += events[i].user_data >= NR_RACED ||
-				       events[i].id != race->ids[events[i].user_data] ||
-				       events[i].fired_ns < events[i].deadline_ns ||
-				       !(events[i].flags & HTWHEEL_EVENT_LIVE);
-		race->fired += nr > 0 ? nr : 0;
-		race->wrong += nr < 0 && nr != -EAGAIN;
-	} while (nr > 0 || !__atomic_load_n(&race->stop, __ATOMIC_ACQUIRE));
-	return NULL;
+	nr = read_events(race->fd, events, ARRAY_SIZE(events));
+	for (i = 0; i < nr; i++)
+		race->wrong += events[i].user_data >= NR_RACED ||
+			       events[i].id != race->ids[events[i].user_data] ||
+			       events[i].fired_ns < events[i].deadline_ns ||
+			       !(events[i].flags & HTWHEEL_EVENT_LIVE);
+	race->fired += nr > 0 ? nr : 0;
+	race->wrong += nr < 0 && nr != -EAGAIN;
 }
 
 /*
@@ -347,17 +343,17 @@ TEST_F(keep, rearm_races_read)
 {
 	const unsigned int rounds = scaled(4000);
 	struct race race = { .fd = self->fd };
+	struct crew crew = { .nr = 0 };
 	struct htwheel_stats stats;
 	uint64_t seed = 77;
-	pthread_t thread;
 	unsigned int i;
 	int ret;
 
 	for (i = 0; i < NR_RACED; i++)
 		ASSERT_EQ(0, arm_kept(self->fd, HOUR_NS, i, &race.ids[i]));
-	ASSERT_EQ(0, pthread_create(&thread, NULL, read_raced, &race));
+	ASSERT_EQ(0, crew_add(&crew, 1, read_raced, &race));
 	pin_to(0);
-	for (i = 0; i < rounds; i++) {
+	for (i = 0; i < rounds || !crew_has_turned(&crew); i++) {
 		ret = rearm_in(self->fd, race.ids[i % NR_RACED],
 			       chance_below(&seed, 3) * 100 * NS_PER_US);
 		race.armed += ret >= 0;
@@ -375,8 +371,7 @@ TEST_F(keep, rearm_races_read)
 		EXPECT_TRUE(books_balance(&stats));
 		EXPECT_EQ(NR_RACED, stats.pending + stats.idle);
 	} while (stats.pending);
-	__atomic_store_n(&race.stop, true, __ATOMIC_RELEASE);
-	pthread_join(thread, NULL);
+	crew_end(&crew);
 	TH_LOG("%llu events, %llu withdrawn, %llu replaced", (unsigned long long)race.fired,
 	       (unsigned long long)race.fired_seen, (unsigned long long)stats.replaced);
 	EXPECT_EQ(0, race.wrong);

@@ -3,6 +3,7 @@
  * HTWHEEL_MASS_SHIFT and HTWHEEL_MASS_SCALE: where exactly each deadline gets to.
  */
 #include "harness.h"
+#include "crew.h"
 #include "mass.h"
 
 FIXTURE(mass) {
@@ -106,18 +107,25 @@ TEST_F(mass, shift_into_the_past_fires_at_once)
 	EXPECT_EQ(100, count_stale(mass->fd, mass->ids, 200));
 }
 
+struct sleeper {
+	int	fd;
+	pid_t	tid;
+};
+
 static void *read_one(void *arg)
 {
+	struct sleeper *sleeper = arg;
 	struct htwheel_event event;
-	int *fd = arg;
 
-	return (void *)(uintptr_t)(read_events(*fd, &event, 1) == 1);
+	__atomic_store_n(&sleeper->tid, gettid(), __ATOMIC_RELEASE);
+	return (void *)(uintptr_t)(read_events(sleeper->fd, &event, 1) == 1);
 }
 
 /* Who sleeps in read(2) or poll(2) is told, by SHIFT and by SCALE. */
 TEST_F(mass, what_gets_before_the_present_wakes_who_waits)
 {
 	struct many_timers *mass = &self->data;
+	struct sleeper sleeper;
 	pthread_t reader;
 	uint64_t done;
 	void *seen;
@@ -126,8 +134,9 @@ TEST_F(mass, what_gets_before_the_present_wakes_who_waits)
 	ASSERT_EQ(0, fcntl(mass->fd, F_SETFL, 0));
 	for (round = 0; round < 4; round++) {
 		ASSERT_EQ(0, arm_far(mass, 0, 1));
-		ASSERT_EQ(0, pthread_create(&reader, NULL, read_one, &mass->fd));
-		sleep_ns(5 * NS_PER_MS);
+		sleeper = (struct sleeper){ .fd = mass->fd };
+		ASSERT_EQ(0, pthread_create(&reader, NULL, read_one, &sleeper));
+		ASSERT_TRUE(wait_asleep(&sleeper.tid));
 		ASSERT_EQ(0, round % 2 ? shift(mass->fd, -(int64_t)YEAR_NS, &done) :
 					 scale(mass->fd, 0, 1, &done));
 		EXPECT_EQ(1, done);

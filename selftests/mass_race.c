@@ -8,6 +8,7 @@
 #include <sys/time.h>
 
 #include "harness.h"
+#include "crew.h"
 #include "many.h"
 
 #define NR_THREADS	3
@@ -203,25 +204,19 @@ struct worker {
 	int64_t		shift_ns;
 	uint64_t	done;
 	uint64_t	wrong;
-	uint64_t	*ids;
-	bool		stop;
+	bool		ended;
 };
 
-/* Arm, move and cancel timers of one's own, as long as it lasts; each is there until its end. */
-static void *churn(void *arg)
+/* Arm, move and cancel timers of one's own; each is there until its end. */
+static void churn(void *arg)
 {
 	struct htwheel_op like = { .time_ns = 5 * HOUR_NS, .tag = 2 };
 	struct worker *worker = arg;
 	uint64_t ids[100];
 
-	pin_to(worker->number);
-	while (!__atomic_load_n(&worker->stop, __ATOMIC_RELAXED)) {
-		worker->wrong += arm_many(worker->fd, &like, 0, 100, 0, ids) != 0;
-		worker->wrong += rearm_in(worker->fd, ids[17], HOUR_NS) != 0;
-		worker->wrong += cancel_many(worker->fd, ids, 100) != 100;
-		worker->done += 100;
-	}
-	return NULL;
+	worker->wrong += arm_many(worker->fd, &like, 0, 100, 0, ids) != 0;
+	worker->wrong += rearm_in(worker->fd, ids[17], HOUR_NS) != 0;
+	worker->wrong += cancel_many(worker->fd, ids, 100) != 100;
 }
 
 static void *shift_by(void *arg)
@@ -256,28 +251,26 @@ TEST_F(race, shift_among_others_that_come_and_go)
 {
 	const unsigned int rounds = scaled(20);
 	struct worker workers[NR_THREADS];
-	pthread_t threads[NR_THREADS];
-	unsigned int i;
+	struct crew crew = { .nr = 0 };
+	unsigned int i, round;
 	uint64_t done;
 
 	ASSERT_EQ(0, arm_base(self, scaled(20000)));
 	for (i = 0; i < NR_THREADS; i++) {
-		workers[i] = (struct worker){ .fd = self->fd, .number = i };
-		ASSERT_EQ(0, pthread_create(&threads[i], NULL, churn, &workers[i]));
+		workers[i] = (struct worker){ .fd = self->fd };
+		ASSERT_EQ(0, crew_add(&crew, i, churn, &workers[i]));
 	}
-	for (i = 0; i < rounds; i++) {
+	for (round = 0; round < rounds || !crew_has_turned(&crew); round++) {
 		ASSERT_EQ(0, mass_all(self->fd, (struct htwheel_mass){
 			.opcode = HTWHEEL_MASS_SHIFT, .shift_ns = NS_PER_S,
 		}, &done));
 		ASSERT_LE(self->nr, done);
 	}
-	for (i = 0; i < NR_THREADS; i++) {
-		__atomic_store_n(&workers[i].stop, true, __ATOMIC_RELAXED);
-		pthread_join(threads[i], NULL);
+	crew_end(&crew);
+	for (i = 0; i < NR_THREADS; i++)
 		EXPECT_EQ(0, workers[i].wrong);
-	}
 	ASSERT_EQ(self->nr, dump_by_number(self->fd, self->entries, self->nr, 777));
-	EXPECT_EQ(self->nr, first_astray(self, rounds * NS_PER_S));
+	EXPECT_EQ(self->nr, first_astray(self, round * NS_PER_S));
 	ASSERT_TRUE(books_balance(self->fd, &self->stats));
 	EXPECT_EQ(self->nr, self->stats.pending);
 }
@@ -348,7 +341,18 @@ static void *arm_and_leave(void *arg)
 					  100 * NS_PER_US, NULL) != 0;
 		worker->done += 50;
 	}
+	__atomic_store_n(&worker->ended, true, __ATOMIC_RELEASE);
 	return NULL;
+}
+
+static bool all_have_ended(const struct worker *workers)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_THREADS; i++)
+		if (!__atomic_load_n(&workers[i].ended, __ATOMIC_ACQUIRE))
+			return false;
+	return true;
 }
 
 static uint64_t read_all(int fd)
@@ -374,7 +378,7 @@ TEST_F(race, B28_cancel_among_timers_that_fire)
 		workers[i] = (struct worker){ .fd = self->fd, .number = i, .rounds = scaled(200) };
 		ASSERT_EQ(0, pthread_create(&threads[i], NULL, arm_and_leave, &workers[i]));
 	}
-	for (round = 0; round < scaled(300); round++) {
+	for (round = 0; round < scaled(300) || !all_have_ended(workers); round++) {
 		seen += read_all(self->fd);
 		ASSERT_EQ(0, mass_all(self->fd,
 				      (struct htwheel_mass){ .opcode = HTWHEEL_MASS_CANCEL },

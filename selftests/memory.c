@@ -9,6 +9,7 @@
 #include "harness.h"
 #include "ledger.h"
 #include "many.h"
+#include "shared_design.h"
 
 #define NR_TIMERS	100000U
 
@@ -118,7 +119,8 @@ TEST_F(memory, is_charged_to_the_caller_and_given_back)
 	ASSERT_EQ(0, ledger_init(&ledger, NR_TIMERS));
 	memset(ledger.timers, 0, NR_TIMERS * sizeof(*ledger.timers));
 	before = charged(self->group);
-	ASSERT_EQ(0, ledger_arm(&ledger, self->fd, 0, NR_TIMERS, HOUR_NS, HOUR_NS));
+	ASSERT_EQ(0, ledger_arm(&ledger, self->fd, 0, NR_TIMERS, HOUR_NS,
+				spread_for_design(self->fd, HOUR_NS)));
 	during = charged(self->group);
 	ASSERT_EQ(0, device_stats(self->fd, &stats));
 	EXPECT_LE(before + least, during + SLACK);

@@ -4,6 +4,7 @@
  * chance, but the sums are not.
  */
 #include "harness.h"
+#include "crew.h"
 #include "turns.h"
 
 #define NR_THREADS	3
@@ -12,7 +13,8 @@
 /* One context for all: each player has timers of its own, and one thread reads for them. */
 struct crowd {
 	int		fd;
-	bool		stop;
+	/* Who reads, and who watches. */
+	struct crew	crew;
 	uint64_t	armed;
 	uint64_t	cancelled;
 	uint64_t	fired;
@@ -28,37 +30,33 @@ struct player {
 };
 
 /* The events of periodic timers carry a 1. */
-static void *read_for_all(void *arg)
+static void read_for_all(void *arg)
 {
 	struct htwheel_event events[8];
 	struct crowd *crowd = arg;
+	uint64_t wrong = 0;
 	int i, nr;
 
-	do {
-		nr = read_events(crowd->fd, events, ARRAY_SIZE(events));
-		for (i = 0; i < nr; i++) {
-			crowd->fired++;
-			crowd->turns += events[i].user_data;
-			crowd->missed += events[i].count - 1;
-			crowd->wrong += events[i].fired_ns < events[i].deadline_ns ||
-					!events[i].count ||
-					(events[i].user_data && !events[i].flags);
-		}
-		crowd->wrong += nr < 0 && nr != -EAGAIN;
-	} while (nr > 0 || !__atomic_load_n(&crowd->stop, __ATOMIC_ACQUIRE));
-	return NULL;
+	nr = read_events(crowd->fd, events, ARRAY_SIZE(events));
+	for (i = 0; i < nr; i++) {
+		crowd->fired++;
+		crowd->turns += events[i].user_data;
+		crowd->missed += events[i].count - 1;
+		wrong += events[i].fired_ns < events[i].deadline_ns || !events[i].count ||
+			 (events[i].user_data && !events[i].flags);
+	}
+	wrong += nr < 0 && nr != -EAGAIN;
+	__atomic_add_fetch(&crowd->wrong, wrong, __ATOMIC_RELAXED);
 }
 
-static void *watch_books(void *arg)
+static void watch_books(void *arg)
 {
 	struct htwheel_stats stats;
 	struct crowd *crowd = arg;
 
-	while (!__atomic_load_n(&crowd->stop, __ATOMIC_ACQUIRE))
-		if (device_stats(crowd->fd, &stats) || !books_balance(&stats) ||
-		    stats.expired > stats.pending || stats.peak < stats.pending + stats.idle)
-			__atomic_add_fetch(&crowd->wrong, 1, __ATOMIC_RELAXED);
-	return NULL;
+	if (device_stats(crowd->fd, &stats) || !books_balance(&stats) ||
+	    stats.expired > stats.pending || stats.peak < stats.pending + stats.idle)
+		__atomic_add_fetch(&crowd->wrong, 1, __ATOMIC_RELAXED);
 }
 
 /* Give one name another life, or end it and begin a new one, while the reader is at it. */
@@ -100,7 +98,7 @@ static void *play(void *arg)
 	uint64_t ids[NR_OWN] = { 0 };
 	unsigned int i;
 
-	for (i = 0; i < player->rounds; i++)
+	for (i = 0; i < player->rounds || !crew_has_turned(&player->crowd->crew); i++)
 		play_once(player, &ids[chance_below(&player->seed, NR_OWN)]);
 	for (i = 0; i < NR_OWN; i++)
 		if (cancel(player->crowd->fd, ids[i], NULL) >= 0)
@@ -112,23 +110,21 @@ static void *play(void *arg)
 TEST(B37_all_kinds_by_several_threads)
 {
 	struct player players[NR_THREADS];
-	pthread_t threads[NR_THREADS], reader, watcher;
+	pthread_t threads[NR_THREADS];
 	struct crowd crowd = { .fd = open_device(O_NONBLOCK) };
 	struct htwheel_stats stats;
 	unsigned int i;
 
 	ASSERT_LE(0, crowd.fd);
-	ASSERT_EQ(0, pthread_create(&reader, NULL, read_for_all, &crowd));
-	ASSERT_EQ(0, pthread_create(&watcher, NULL, watch_books, &crowd));
+	ASSERT_EQ(0, crew_add(&crowd.crew, CREW_ANY_CPU, read_for_all, &crowd));
+	ASSERT_EQ(0, crew_add(&crowd.crew, CREW_ANY_CPU, watch_books, &crowd));
 	for (i = 0; i < NR_THREADS; i++) {
 		players[i] = (struct player){ &crowd, 4711 + i, scaled(5000) };
 		ASSERT_EQ(0, pthread_create(&threads[i], NULL, play, &players[i]));
 	}
 	for (i = 0; i < NR_THREADS; i++)
 		pthread_join(threads[i], NULL);
-	__atomic_store_n(&crowd.stop, true, __ATOMIC_RELEASE);
-	pthread_join(reader, NULL);
-	pthread_join(watcher, NULL);
+	crew_end(&crowd.crew);
 	ASSERT_EQ(0, device_stats(crowd.fd, &stats));
 	TH_LOG("%llu events, %llu turns, %llu missed", (unsigned long long)crowd.fired,
 	       (unsigned long long)crowd.turns, (unsigned long long)crowd.missed);

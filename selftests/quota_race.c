@@ -176,17 +176,23 @@ TEST_F(quota, B34_killed_holders_give_back_all)
 {
 	unsigned int round;
 	uint64_t seed = 42;
+	int ends[2];
+	char byte;
 	pid_t pid;
 
+	ASSERT_EQ(0, pipe(ends));
 	for (round = 0; round < scaled(20); round++) {
 		pid = fork();
 		ASSERT_LE(0, pid);
 		if (!pid) {
 			struct worker worker = { .fd = open_device(O_NONBLOCK), .number = round };
 
+			if (worker.fd < 0 || write(ends[1], "", 1) != 1)
+				_exit(1);
 			for (;;)
 				storm(&worker);
 		}
+		ASSERT_EQ(1, read(ends[0], &byte, 1));
 		sleep_ns(chance_below(&seed, 30 * NS_PER_MS));
 		kill(pid, SIGKILL);
 		ASSERT_EQ(-SIGKILL, reap(pid));

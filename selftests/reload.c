@@ -7,6 +7,7 @@
 
 #include "harness.h"
 #include "module.h"
+#include "crew.h"
 #include "ledger.h"
 
 FIXTURE(reload) {
@@ -144,34 +145,30 @@ TEST_F(reload, B33_right_after_a_close_under_fire)
 	ledger_free(&ledger);
 }
 
-static void *open_for_ever(void *arg)
+/* Whether the module is there or not. */
+static void try_to_open(void *arg)
 {
-	bool *stop = arg;
-	int fd;
+	int fd = open_device(O_NONBLOCK);
 
-	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
-		fd = open_device(O_NONBLOCK);
-		if (fd < 0)
-			continue;
-		arm_in(fd, 50 * NS_PER_US, 0, NULL);
-		close(fd);
-		/* Or the module would hardly ever be without a user. */
-		sleep_ns(200 * NS_PER_US);
-	}
-	return NULL;
+	(void)arg;
+	if (fd < 0)
+		return;
+	arm_in(fd, 50 * NS_PER_US, 0, NULL);
+	close(fd);
+	/* Or the module would hardly ever be without a user. */
+	sleep_ns(200 * NS_PER_US);
 }
 
 /* Somebody opens the device all the time: each attempt to unload succeeds or is refused. */
 TEST_F(reload, B33_races_open)
 {
 	unsigned int round, rounds = scaled(8), unloaded = 0;
-	pthread_t threads[2];
-	bool stop = false;
+	struct crew crew = { .nr = 0 };
 	int i, ret;
 
 	for (i = 0; i < 2; i++)
-		ASSERT_EQ(0, pthread_create(&threads[i], NULL, open_for_ever, &stop));
-	for (round = 0; round < rounds; round++) {
+		ASSERT_EQ(0, crew_add(&crew, CREW_ANY_CPU, try_to_open, NULL));
+	for (round = 0; round < rounds || !crew_has_turned(&crew); round++) {
 		ret = unload();
 		ASSERT_TRUE(ret == 0 || ret == -EWOULDBLOCK || ret == -EBUSY);
 		if (!ret) {
@@ -180,10 +177,8 @@ TEST_F(reload, B33_races_open)
 		}
 		sleep_ns(100 * NS_PER_US);
 	}
-	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
-	for (i = 0; i < 2; i++)
-		pthread_join(threads[i], NULL);
-	TH_LOG("unloaded %u times of %u", unloaded, rounds);
+	crew_end(&crew);
+	TH_LOG("unloaded %u times of %u", unloaded, round);
 }
 
 TEST_F(reload, bad_parameter_is_refused)

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "harness.h"
+#include "crew.h"
 #include "many.h"
 #include "pass_fd.h"
 
@@ -136,41 +137,55 @@ TEST_F(share, B82_set_up_again_by_a_receiver)
 	close(sockets[1]);
 }
 
+struct sleeper {
+	int	fd;
+	pid_t	tid;
+};
+
 static void *read_one(void *arg)
 {
-	int *fd = arg;
+	struct sleeper *sleeper = arg;
 	struct htwheel_event event;
 
-	return (void *)(uintptr_t)(read_events(*fd, &event, 1) == 1 && event.user_data == 7);
+	__atomic_store_n(&sleeper->tid, gettid(), __ATOMIC_RELEASE);
+	return (void *)(uintptr_t)(read_events(sleeper->fd, &event, 1) == 1 &&
+				   event.user_data == 7);
 }
 
 /* Children close it, exit and are killed, while the parent sleeps in read and in epoll_wait. */
 TEST_F(share, B82_ends_of_children_disturb_no_waiting_parent)
 {
 	struct epoll_event watch = { .events = EPOLLIN }, found;
+	struct sleeper sleeper = { .fd = self->fd };
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
 	uint64_t stop_ns;
 	pthread_t thread;
+	int i, ends[2];
 	void *seen;
 	pid_t pid;
-	int i;
+	char byte;
 
 	ASSERT_LE(0, epoll);
 	ASSERT_EQ(0, epoll_ctl(epoll, EPOLL_CTL_ADD, self->fd, &watch));
-	ASSERT_EQ(0, pthread_create(&thread, NULL, read_one, &self->fd));
+	ASSERT_EQ(0, pipe(ends));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, read_one, &sleeper));
+	ASSERT_TRUE(wait_asleep(&sleeper.tid));
 	for (i = 0; i < 12; i++) {
 		pid = fork();
 		ASSERT_LE(0, pid);
 		if (!pid) {
 			if (i % 3 == 0)
 				close(self->fd);
-			if (i % 3 == 1)
+			if (write(ends[1], "", 1) != 1)
+				_exit(1);
+			while (i % 3 == 1)
 				pause();
 			_exit(0);
 		}
-		sleep_ns(2 * NS_PER_MS);
-		kill(pid, SIGKILL);
-		reap(pid);
+		ASSERT_EQ(1, read(ends[0], &byte, 1));
+		if (i % 3 == 1)
+			kill(pid, SIGKILL);
+		EXPECT_EQ(i % 3 == 1 ? -SIGKILL : 0, reap(pid));
 	}
 	EXPECT_EQ(0, epoll_wait(epoll, &found, 1, 0));
 	EXPECT_EQ(1, pending(self->fd));

@@ -199,7 +199,7 @@ TEST_F(stress, B23_one_tick_again_and_again)
  */
 TEST_F(stress, B71_zero_delay_for_each_event)
 {
-	const uint64_t end_ns = now_ns() + NS_PER_S / 2;
+	const uint64_t start_ns = now_ns();
 	uint64_t zero = 0, slow = 0, other = 0;
 	struct htwheel_event events[8];
 	int fd = open_device(O_NONBLOCK);
@@ -209,7 +209,11 @@ TEST_F(stress, B71_zero_delay_for_each_event)
 	ASSERT_EQ(0, arm_in(self->fd, 0, 0, NULL));
 	ASSERT_EQ(0, arm_in(self->fd, 5 * NS_PER_MS, 1, NULL));
 	ASSERT_EQ(0, arm_in(fd, 5 * NS_PER_MS, 2, NULL));
-	while (now_ns() < end_ns) {
+	while (now_ns() < start_ns + NS_PER_S / 2 || !zero || !slow || !other) {
+		ASSERT_GT(start_ns + patience_ns(), now_ns()) {
+			TH_LOG("%llu at once, %llu and %llu after 5 ms", (unsigned long long)zero,
+			       (unsigned long long)slow, (unsigned long long)other);
+		}
 		nr = read_events(self->fd, events, ARRAY_SIZE(events));
 		/* The zero one is always there. */
 		ASSERT_LE(1, nr);
@@ -229,9 +233,6 @@ TEST_F(stress, B71_zero_delay_for_each_event)
 	}
 	TH_LOG("%llu at once, %llu and %llu after 5 ms", (unsigned long long)zero,
 	       (unsigned long long)slow, (unsigned long long)other);
-	EXPECT_LT(0, zero);
-	EXPECT_LT(0, slow);
-	EXPECT_LT(0, other);
 	close(fd);
 }
 

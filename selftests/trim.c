@@ -3,6 +3,7 @@
  * HTWHEEL_MASS_TRIM: memory that timers have left is given back, names stay what they were.
  */
 #include "harness.h"
+#include "crew.h"
 #include "many.h"
 
 #define NR_LIVE		1000U
@@ -210,98 +211,86 @@ TEST_F(trim, fired_and_idle_timers_stay)
 	EXPECT_EQ(100, count_results(self->fd, HTWHEEL_OP_REARM, self->live, 100, 0));
 }
 
-struct trimmer {
+struct worker {
 	int		fd;
-	uint32_t	rounds;
+	uint64_t	seed;
+	uint64_t	armed;
 	uint32_t	wrong;
-	bool		stop;
 };
 
-static void *trim_for_ever(void *arg)
+static void trim_once(void *arg)
 {
-	struct trimmer *trimmer = arg;
+	struct worker *worker = arg;
 	uint64_t done;
 
-	while (!__atomic_load_n(&trimmer->stop, __ATOMIC_RELAXED)) {
-		trimmer->wrong += trim(trimmer->fd, &done) != 0;
-		trimmer->rounds++;
-	}
-	return NULL;
+	worker->wrong += trim(worker->fd, &done) != 0;
 }
 
 /* The pool grows and shrinks at once; no timer gets lost over it. */
 TEST_F(trim, while_timers_come_and_go)
 {
-	struct trimmer trimmers[2];
+	const uint32_t nr = 2000, rounds = scaled(60);
+	struct crew crew = { .nr = 0 };
+	struct worker trimmers[2];
 	struct htwheel_stats stats;
-	uint32_t i, nr = 2000;
-	pthread_t threads[2];
+	uint32_t i;
 
 	ASSERT_EQ(0, arm_live(self));
 	ASSERT_EQ(NR_LIVE, dump_by_number(self->fd, self->before, NR_LIVE, 512));
 	for (i = 0; i < 2; i++) {
-		trimmers[i] = (struct trimmer){ .fd = self->fd };
-		ASSERT_EQ(0, pthread_create(&threads[i], NULL, trim_for_ever, &trimmers[i]));
+		trimmers[i] = (struct worker){ .fd = self->fd };
+		ASSERT_EQ(0, crew_add(&crew, CREW_ANY_CPU, trim_once, &trimmers[i]));
 	}
 	self->nr = nr;
-	for (i = 0; i < scaled(60); i++)
-		ASSERT_EQ(0, flood(self, self->ids + i * nr));
-	for (i = 0; i < 2; i++) {
-		__atomic_store_n(&trimmers[i].stop, true, __ATOMIC_RELAXED);
-		pthread_join(threads[i], NULL);
+	/* The names of further rounds are not kept. */
+	for (i = 0; i < rounds || !crew_has_turned(&crew); i++)
+		ASSERT_EQ(0, flood(self, self->ids + (i < rounds ? i : rounds) * nr));
+	crew_end(&crew);
+	for (i = 0; i < 2; i++)
 		EXPECT_EQ(0, trimmers[i].wrong);
-		EXPECT_LT(0, trimmers[i].rounds);
-	}
 	EXPECT_TRUE(live_as_before(self));
-	EXPECT_EQ(scaled(60) * nr, count_stale(self->fd, self->ids, scaled(60) * nr));
-	EXPECT_TRUE(ids_are_unique(self->ids, scaled(60) * nr));
+	EXPECT_EQ(rounds * nr, count_stale(self->fd, self->ids, rounds * nr));
+	EXPECT_TRUE(ids_are_unique(self->ids, rounds * nr));
 	ASSERT_TRUE(books_balance(self->fd, &stats));
 	EXPECT_EQ(NR_LIVE, stats.pending);
 }
 
-static void *arm_soon_for_ever(void *arg)
+static void arm_soon(void *arg)
 {
-	struct trimmer *armer = arg;
-	uint64_t seed = (uintptr_t)arg;
+	struct worker *armer = arg;
 
-	pin_to(armer->rounds);
-	armer->rounds = 0;
-	while (!__atomic_load_n(&armer->stop, __ATOMIC_RELAXED)) {
-		armer->wrong += arm_many(armer->fd, &(struct htwheel_op){
-			.time_ns = chance_below(&seed, 300 * NS_PER_US),
-		}, 0, 600, 3 * NS_PER_US, NULL) != 0;
-		armer->rounds++;
-		/* So that whole chunks become free now and then. */
-		sleep_ns(2 * NS_PER_MS);
-	}
-	return NULL;
+	armer->wrong += arm_many(armer->fd, &(struct htwheel_op){
+		.time_ns = chance_below(&armer->seed, 300 * NS_PER_US),
+	}, 0, 600, 3 * NS_PER_US, NULL) != 0;
+	armer->armed += 600;
+	/* So that whole chunks become free now and then. */
+	sleep_ns(2 * NS_PER_MS);
 }
 
 /* Chunks go right after the events of their last timers, which passes on other CPUs let fire. */
 TEST_F(trim, B33_while_timers_fire_and_are_read)
 {
 	struct htwheel_event events[256];
-	struct trimmer workers[4];
+	struct crew crew = { .nr = 0 };
+	struct worker workers[4];
 	struct htwheel_stats stats;
 	uint64_t seen = 0, armed = 0, end_ns;
-	pthread_t threads[4];
 	int i, ret;
 
 	for (i = 0; i < 4; i++) {
-		workers[i] = (struct trimmer){ .fd = self->fd, .rounds = i < 3 ? i : 0 };
-		ASSERT_EQ(0, pthread_create(&threads[i], NULL,
-					    i < 3 ? arm_soon_for_ever : trim_for_ever,
-					    &workers[i]));
+		workers[i] = (struct worker){ .fd = self->fd, .seed = 1 + i };
+		ASSERT_EQ(0, crew_add(&crew, i < 3 ? i : 0, i < 3 ? arm_soon : trim_once,
+				      &workers[i]));
 	}
-	for (end_ns = now_ns() + scaled(1) * NS_PER_S; now_ns() < end_ns;) {
+	end_ns = now_ns() + scaled(1) * NS_PER_S;
+	while (now_ns() < end_ns || !crew_has_turned(&crew)) {
 		ret = read_events(self->fd, events, 256);
 		seen += ret > 0 ? ret : 0;
 	}
+	crew_end(&crew);
 	for (i = 0; i < 4; i++) {
-		__atomic_store_n(&workers[i].stop, true, __ATOMIC_RELAXED);
-		pthread_join(threads[i], NULL);
 		EXPECT_EQ(0, workers[i].wrong);
-		armed += i < 3 ? 600ULL * workers[i].rounds : 0;
+		armed += workers[i].armed;
 	}
 	while (seen < armed) {
 		ASSERT_TRUE(wait_readable(self->fd));
@@ -309,7 +298,8 @@ TEST_F(trim, B33_while_timers_fire_and_are_read)
 		ASSERT_LT(0, ret);
 		seen += ret;
 	}
-	TH_LOG("%llu timers, %u trims", (unsigned long long)armed, workers[3].rounds);
+	TH_LOG("%llu timers, %llu trims", (unsigned long long)armed,
+	       (unsigned long long)crew_turns(&crew, 3));
 	ASSERT_TRUE(books_balance(self->fd, &stats));
 	EXPECT_EQ(armed, stats.fired);
 	EXPECT_EQ(0, stats.pending);

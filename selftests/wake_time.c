@@ -51,14 +51,18 @@ TEST_F(wake_time, not_before_an_event_has_waited)
 	struct htwheel_stats stats;
 	uint64_t armed_ns;
 	unsigned int round;
+	int ret;
 
 	for (round = 0; round < 5; round++) {
 		armed_ns = now_ns();
 		ASSERT_EQ(0, arm_in(self->fd, 0, round, NULL));
-		if (read_events(self->fd, &event, 1) != -EAGAIN)
-			EXPECT_LE(armed_ns + WAIT_NS, now_ns());
-		EXPECT_LE(armed_ns + WAIT_NS, readable_at_ns(self->fd));
-		ASSERT_EQ(1, read_events(self->fd, &event, 1));
+		ret = read_events(self->fd, &event, 1);
+		if (ret == -EAGAIN) {
+			EXPECT_LE(armed_ns + WAIT_NS, readable_at_ns(self->fd));
+			ret = read_events(self->fd, &event, 1);
+		}
+		EXPECT_LE(armed_ns + WAIT_NS, now_ns());
+		ASSERT_EQ(1, ret);
 		EXPECT_EQ(round, event.user_data);
 		EXPECT_EQ(-EAGAIN, read_events(self->fd, &event, 1));
 		ASSERT_EQ(0, device_stats(self->fd, &stats));
@@ -137,16 +141,21 @@ TEST_F(wake_time, B41_oldest_withdrawn)
 /* Nothing waits any more: the time is nobody's. */
 TEST_F(wake_time, B41_withdrawn_for_good)
 {
+	struct htwheel_stats then, now;
 	struct htwheel_event event;
-	struct htwheel_stats stats;
-	uint64_t id;
+	uint64_t id, armed_ns;
 
-	ASSERT_EQ(0, arm_in(self->fd, 0, 0, &id));
-	ASSERT_EQ(HTWHEEL_RES_FIRED, cancel(self->fd, id, NULL));
+	/* On a slow machine it may have waited long enough, and then it is no test. */
+	do {
+		ASSERT_EQ(0, device_stats(self->fd, &then));
+		armed_ns = now_ns();
+		ASSERT_EQ(0, arm_in(self->fd, 0, 0, &id));
+		ASSERT_EQ(HTWHEEL_RES_FIRED, cancel(self->fd, id, NULL));
+	} while (now_ns() >= armed_ns + WAIT_NS);
 	EXPECT_EQ(0, poll_for(self->fd, 2 * WAIT_NS));
 	EXPECT_EQ(-EAGAIN, read_events(self->fd, &event, 1));
-	ASSERT_EQ(0, device_stats(self->fd, &stats));
-	EXPECT_EQ(0, stats.alerts);
+	ASSERT_EQ(0, device_stats(self->fd, &now));
+	EXPECT_EQ(then.alerts, now.alerts);
 }
 
 /* Read to the end, then one more: that one waits for its own time. */
@@ -306,7 +315,7 @@ TEST(setup_may_be_repeated_after_a_refusal)
 
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(-EINVAL, setup_like(fd, setup));
-	setup.wake_usecs = 1000000;
+	setup.wake_usecs = 3600000000U;
 	EXPECT_EQ(0, setup_like(fd, setup));
 	ASSERT_EQ(0, arm_in(fd, 0, 0, NULL));
 	EXPECT_FALSE(is_readable(fd));
@@ -315,7 +324,7 @@ TEST(setup_may_be_repeated_after_a_refusal)
 
 /*
  * Whatever happens in whatever order, "readable" is never said of nothing. The time and the number
- * are such that both come into play.
+ * are such that both come into play. Goes on until an event was seen.
  */
 TEST(readable_is_the_truth_at_random)
 {
@@ -325,7 +334,7 @@ TEST(readable_is_the_truth_at_random)
 	struct htwheel_event event;
 
 	ASSERT_LE(0, fd);
-	for (round = 0; round < rounds; round++) {
+	for (round = 0; round < rounds || !seen; round++) {
 		id = &ids[chance_below(&seed, ARRAY_SIZE(ids))];
 		delay_ns = chance_below(&seed, 10) * 20 * NS_PER_US;
 		switch (chance_below(&seed, 16)) {
@@ -343,8 +352,7 @@ TEST(readable_is_the_truth_at_random)
 			seen++;
 		}
 	}
-	TH_LOG("%u events in %u rounds", seen, rounds);
-	EXPECT_LT(0, seen);
+	TH_LOG("%u events in %u rounds", seen, round);
 	close(fd);
 }
 

@@ -5,7 +5,7 @@
 #include <signal.h>
 
 #include "harness.h"
-#include "common.h"
+#include "crew.h"
 
 #define MAX_READERS	4
 #define MAX_TIMERS	4096
@@ -16,7 +16,9 @@
 /* Events of one file, as several readers share them. */
 struct shared_reads {
 	int		fd;
-	pid_t		reader;
+	/* Those that have come so far, in their order. */
+	pid_t		readers[MAX_READERS];
+	uint32_t	nr_readers;
 	uint32_t	running;
 	uint32_t	wanted;
 	uint32_t	taken;
@@ -57,6 +59,13 @@ static void note_events(struct shared_reads *reads, const struct htwheel_event *
 	__atomic_add_fetch(&reads->taken, taken, __ATOMIC_RELEASE);
 }
 
+static void say_who_reads(struct shared_reads *reads)
+{
+	uint32_t number = __atomic_fetch_add(&reads->nr_readers, 1, __ATOMIC_RELAXED);
+
+	__atomic_store_n(&reads->readers[number % MAX_READERS], gettid(), __ATOMIC_RELEASE);
+}
+
 /* Block for one event, once. */
 static void *read_one(void *arg)
 {
@@ -64,7 +73,7 @@ static void *read_one(void *arg)
 	struct htwheel_event event;
 	int nr;
 
-	__atomic_store_n(&reads->reader, gettid(), __ATOMIC_RELEASE);
+	say_who_reads(reads);
 	nr = read_events(reads->fd, &event, 1);
 	if (nr != 1)
 		__atomic_add_fetch(&reads->wrong, 1, __ATOMIC_RELAXED);
@@ -103,33 +112,29 @@ static bool wait_taken(struct shared_reads *reads, uint32_t wanted)
 	return true;
 }
 
-/* Wait until the reader is blocked: its call has begun, then. */
-static bool wait_sleeping(struct shared_reads *reads)
+/* Start readers and wait until all of them are blocked. */
+static bool start_readers(FIXTURE_DATA(wakeup) *self, void *(*body)(void *arg), uint32_t nr)
 {
-	uint64_t end_ns = now_ns() + patience_ns();
-	char path[64], state = 0;
-	FILE *file;
+	struct shared_reads *reads = &self->reads;
+	uint32_t i;
 
-	while (state != 'S' && now_ns() < end_ns) {
-		sleep_ns(NS_PER_MS);
-		snprintf(path, sizeof(path), "/proc/self/task/%d/stat",
-			 __atomic_load_n(&reads->reader, __ATOMIC_ACQUIRE));
-		file = fopen(path, "r");
-		if (!file)
-			continue;
-		if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
-			state = 0;
-		fclose(file);
-	}
-	return state == 'S';
+	memset(reads->readers, 0, sizeof(reads->readers));
+	reads->nr_readers = 0;
+	for (i = 0; i < nr; i++)
+		if (pthread_create(&self->threads[i], NULL, body, reads))
+			return false;
+	for (i = 0; i < nr; i++)
+		if (!wait_asleep(&reads->readers[i]))
+			return false;
+	return true;
 }
 
 TEST_F(wakeup, blocked_reader)
 {
 	struct shared_reads *reads = &self->reads;
 
+	ASSERT_TRUE(start_readers(self, read_one, 1));
 	ASSERT_EQ(0, arm_in(reads->fd, 30 * NS_PER_MS, 0, NULL));
-	ASSERT_EQ(0, pthread_create(&self->threads[0], NULL, read_one, reads));
 	ASSERT_TRUE(wait_taken(reads, 1));
 	pthread_join(self->threads[0], NULL);
 	EXPECT_EQ(0, reads->wrong);
@@ -141,16 +146,13 @@ TEST_F(wakeup, blocked_reader_by_another_thread_s_call)
 	struct shared_reads *reads = &self->reads;
 	uint64_t id;
 
-	ASSERT_EQ(0, pthread_create(&self->threads[0], NULL, read_one, reads));
-	ASSERT_TRUE(wait_sleeping(reads));
+	ASSERT_TRUE(start_readers(self, read_one, 1));
 	ASSERT_EQ(0, arm_in(reads->fd, 0, 0, NULL));
 	ASSERT_TRUE(wait_taken(reads, 1));
 	pthread_join(self->threads[0], NULL);
 
-	reads->reader = 0;
-	ASSERT_EQ(0, pthread_create(&self->threads[0], NULL, read_one, reads));
 	ASSERT_EQ(0, arm_in(reads->fd, HOUR_NS, 1, &id));
-	ASSERT_TRUE(wait_sleeping(reads));
+	ASSERT_TRUE(start_readers(self, read_one, 1));
 	ASSERT_EQ(0, rearm_in(reads->fd, id, 0));
 	ASSERT_TRUE(wait_taken(reads, 2));
 	pthread_join(self->threads[0], NULL);
@@ -161,6 +163,7 @@ static void *poll_one(void *arg)
 {
 	struct shared_reads *reads = arg;
 
+	say_who_reads(reads);
 	if (!wait_readable(reads->fd))
 		reads->wrong++;
 	__atomic_add_fetch(&reads->taken, 1, __ATOMIC_RELEASE);
@@ -171,8 +174,7 @@ TEST_F(wakeup, blocked_poller)
 {
 	struct shared_reads *reads = &self->reads;
 
-	ASSERT_EQ(0, pthread_create(&self->threads[0], NULL, poll_one, reads));
-	sleep_ns(20 * NS_PER_MS);
+	ASSERT_TRUE(start_readers(self, poll_one, 1));
 	ASSERT_EQ(0, arm_in(reads->fd, 0, 0, NULL));
 	ASSERT_TRUE(wait_taken(reads, 1));
 	pthread_join(self->threads[0], NULL);
@@ -193,9 +195,7 @@ TEST_F(wakeup, as_many_blocked_readers_as_events)
 	for (round = 0; round < rounds; round++) {
 		memset(reads->seen, 0, sizeof(reads->seen));
 		reads->taken = 0;
-		for (i = 0; i < MAX_READERS; i++)
-			ASSERT_EQ(0, pthread_create(&self->threads[i], NULL, read_one, reads));
-		sleep_ns(2 * NS_PER_MS);
+		ASSERT_TRUE(start_readers(self, read_one, MAX_READERS));
 		deadline_ns = round & 1 ? 0 : now_ns() + NS_PER_MS;
 		for (i = 0; i < MAX_READERS; i++)
 			ops[i] = (struct htwheel_op){
@@ -217,9 +217,7 @@ TEST_F(wakeup, reader_that_comes_too_late_waits_on)
 {
 	struct shared_reads *reads = &self->reads;
 
-	ASSERT_EQ(0, pthread_create(&self->threads[0], NULL, read_one, reads));
-	ASSERT_EQ(0, pthread_create(&self->threads[1], NULL, read_one, reads));
-	sleep_ns(10 * NS_PER_MS);
+	ASSERT_TRUE(start_readers(self, read_one, 2));
 	ASSERT_EQ(0, arm_in(reads->fd, NS_PER_MS, 0, NULL));
 	ASSERT_TRUE(wait_taken(reads, 1));
 	sleep_ns(10 * NS_PER_MS);
@@ -305,9 +303,8 @@ TEST_F(wakeup, descriptor_closed_under_a_blocked_reader)
 	struct shared_reads *reads = &self->reads;
 	int fd = reads->fd;
 
+	ASSERT_TRUE(start_readers(self, read_one, 1));
 	ASSERT_EQ(0, arm_in(fd, NS_PER_S / 2, 0, NULL));
-	ASSERT_EQ(0, pthread_create(&self->threads[0], NULL, read_one, reads));
-	ASSERT_TRUE(wait_sleeping(reads));
 	close(fd);
 	ASSERT_TRUE(wait_taken(reads, 1));
 	pthread_join(self->threads[0], NULL);

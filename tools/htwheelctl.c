@@ -13,8 +13,12 @@ static const struct command {
 	const char	*purpose;
 	int		(*run)(int argc, char **argv);
 } commands[] = {
+	{ "compare", "one load over many queue designs, on virtual time", command_compare },
 	{ "demo",  "arm, re-arm, cancel, receive and check a million timers", command_demo },
+	{ "designs", "the queue designs that there are", command_designs },
 	{ "info",  "what the module is and can do", command_info },
+	{ "record", "what is done to timers, as a trace", command_record },
+	{ "replay", "a trace over queue designs, on virtual time", command_replay },
 	{ "stats", "the figures of the engine that all contexts share", command_stats },
 };
 
@@ -26,7 +30,7 @@ static void usage(FILE *out)
 
 	fputs("usage: htwheelctl COMMAND [OPTION]...\n\ncommands (each has --help):\n", out);
 	for (i = 0; i < NR_COMMANDS; i++)
-		fprintf(out, "  %-8s%s\n", commands[i].name, commands[i].purpose);
+		fprintf(out, "  %-9s%s\n", commands[i].name, commands[i].purpose);
 	fputs("\nexit codes: 0 all is well; 1 a promise of the module was broken; 2 wrong usage;\n"
 	      "3 the device is absent or refuses\n"
 	      "\nhtwheelctl --version prints the version.\n", out);

@@ -70,6 +70,7 @@ u32 htw_geometry_radix(const struct htw_geometry *geometry)
 	}
 	return geometry->radix[0];
 }
+EXPORT_SYMBOL_IF_KUNIT(htw_geometry_radix);
 
 /**
  * htw_design_fits() - can a queue of a design have this shape?

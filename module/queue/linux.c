@@ -1,38 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The wheel of the Linux kernel's own timers: nothing cascades, and far timers are inexact.
+ * The wheel of kernel/time/timer.c since 4.8, which never cascades: a timer stays in the slot in
+ * which it was put, and is late by up to the length of that slot. Not exact.
  *
- * Nine levels of 64 slots. A slot covers 1 tick on level 0, 8 on level 1, and eight times as many
- * on each further level. The level follows from the delay, and the slot from the tick, rounded up
- * to the next slot of the level:
+ * Nine levels of 64 slots, each eight times as coarse as the one below. A timer goes to the lowest
+ * level that its distance allows, and there to the slot *behind* the one that holds its tick, so
+ * that it is never early: slot number (tick >> 3n) + 1, which is due as a whole when it begins.
  *
- *	level	delay below	granule		at a tick of 2^19 ns: delay	granule
- *	0	63		1		33 ms				0.5 ms
- *	1	504		8		264 ms				4.2 ms
- *	2	4032		64		2.1 s				34 ms
- *	3	32256		512		17 s				268 ms
+ *	level n	distance less than	slot, lateness, 8^n	at a tick of 2^19 ns
+ *	0	63 ticks		1 tick			33 ms, 0.5 ms
+ *	1	504			8			264 ms, 4.2 ms
+ *	2	4032			64			2.1 s, 34 ms
  *	...
- *	8	63 * 2^24	2^24		6.4 days			2.4 h
+ *	8	63 * 2^24		2^24			6.4 days, 2.4 h
  *
- * A timer stays in its slot until the slot's time has come. So every timer is touched twice, when
- * it is armed and when it fires, and no tick ever has to move a crowd. In exchange it fires up to a
- * granule late, at worst an eighth of its delay or so. That suits timeouts, which mostly are
- * cancelled; who needs the exact time uses hrtimers.
+ * That is the kernel's rule on level 0 too, where it makes up for the part of a tick that has gone
+ * when a timer is armed. Here the engine has rounded up to a tick already: one more comes on top.
  *
- * Rounding up is what keeps a timer from being early, and it is done to the slot behind even if the
- * tick is the first of a slot: in the kernel a tick has begun already when somebody arms for it. So
- * a timer of level 0 fires one tick after its own, although this engine has rounded up before.
+ * Example. The clock is at 1000. Tick 1040 is 40 ahead: level 0, due at 1041. Tick 1200 is 200
+ * ahead: level 1, number (1200 >> 3) + 1 = 151, due at 151 * 8 = 1208. From 1007, tick 1510 is 503
+ * ahead and has number 189 there, and so the slot of 125, in which the clock is: that is a full
+ * turn ahead, except on level 0, whose slot of the clock has what is overdue, and due at once.
  *
- * Example. The clock is at 1000. Tick 1100 is 100 away: level 1, (1100 >> 3) + 1 = slot 138, which
- * lies at 138 % 64 = 10 and comes at 138 * 8 = 1104.
+ * The one departure: what is farther than level 8 reaches goes as far as that does, as in the
+ * kernel, but when that slot is due and the tick has not come it is put in again by what is left.
+ * The kernel lets it expire there, early. A timer of a year is moved some 56 times.
  *
- * What is different here. The kernel lets a timer beyond the last level fire at the end of the
- * wheel, up to which it was cut. Here it is put there too, but looked at when that comes, and put in
- * anew. What is armed for the clock's own tick, or before, is due at once. And a clock that jumps
- * collects each slot once: at most 576 of them, however far it jumps.
+ * Arm, cancel and hand-out cost a few instructions, no pass is longer than what is due, and a jump
+ * of any length looks at each slot once. What it trades is lateness, an eighth of the distance;
+ * and timers of one tick that were armed at different times leave in any order. That suits
+ * timeouts, most of which are cancelled.
  *
- * Source: linux: kernel/time/timer.c since 4.8 (commit 500462a9de65), whose opening comment says the
- * same at greater length.
+ * Sources: linux, commit 500462a9de65 (2016); "Reinventing the timer wheel", LWN 2015.
  */
 #include <linux/kernel.h>
 #include <linux/minmax.h>
@@ -41,198 +40,198 @@
 #include "slots.h"
 
 #define LINUX_LEVELS		9
-#define LINUX_SLOTS		64U
-#define LINUX_SHIFT		3
+#define LINUX_RADIX		64
+#define LINUX_SHIFT(_level)	(3 * (_level))
+#define LINUX_UNIT(_level)	(1ULL << LINUX_SHIFT(_level))
+/* Distances that a level does not take any more, of the last level those that are too far. */
+#define LINUX_END(_level)	((LINUX_RADIX - 1) * LINUX_UNIT(_level))
+#define LINUX_FAR		LINUX_END(LINUX_LEVELS - 1)
+/* A far timer goes where this distance does. */
+#define LINUX_STAGE		(LINUX_FAR - LINUX_UNIT(LINUX_LEVELS - 1))
+/* The slot of timers that came due, or have to be put in again. */
+#define LINUX_MOVING		(LINUX_LEVELS * LINUX_RADIX)
 
-/* The slot of those that are being worked on, behind all levels. */
-#define LINUX_MOVING		(LINUX_LEVELS * LINUX_SLOTS)
+/**
+ * struct htw_linux - a wheel that does not cascade
+ * @slots: of all levels, and one of those that have come due
+ * @last_tick: the highest tick; what comes due after it does so at it
+ */
+struct htw_linux {
+	struct htw_slots	slots;
+	u64			last_tick;
+};
 
-/* Delays from here on do not fit, and are put in at LINUX_FAR. */
-#define LINUX_CUTOFF		(63ULL << ((LINUX_LEVELS - 1) * LINUX_SHIFT))
-#define LINUX_FAR		(LINUX_CUTOFF - (1ULL << ((LINUX_LEVELS - 1) * LINUX_SHIFT)))
+#define to_linux(_queue)	container_of(_queue, struct htw_linux, slots.queue)
+#define to_const_linux(_queue)	container_of(_queue, const struct htw_linux, slots.queue)
 
-/* Level and number of the slot of a tick that is @left ticks ahead, more than none. */
-static u64 linux_number(u64 tick, u64 left, unsigned int *level)
+/* A slot, by its number on its level. */
+struct linux_slot {
+	unsigned int		level;
+	u64			number;
+};
+
+static unsigned int linux_index(struct linux_slot slot)
 {
-	*level = 0;
-	if (left >= LINUX_CUTOFF) {
-		tick = tick - left + LINUX_FAR;
-		left = LINUX_FAR;
-	}
-	while (left >= 63ULL << (*level * LINUX_SHIFT))
-		(*level)++;
-	return (tick >> (*level * LINUX_SHIFT)) + 1;
+	return slot.level * LINUX_RADIX + slot.number % LINUX_RADIX;
 }
 
-/* When a slot comes. The last of a level may come after all ticks: then with the last tick. */
-static u64 linux_expiry(u64 number, unsigned int level)
+/* When the slot is due: not after the last tick, and not beyond 64 bits. */
+static u64 linux_expiry(const struct htw_linux *wheel, struct linux_slot slot)
 {
-	unsigned int shift = level * LINUX_SHIFT;
+	unsigned int shift = LINUX_SHIFT(slot.level);
 
-	return number > HTW_TICK_MAX >> shift ? HTW_TICK_MAX : number << shift;
+	return slot.number > wheel->last_tick >> shift ? wheel->last_tick : slot.number << shift;
 }
 
-static struct htw_place linux_place(const struct htw_queue *queue, const struct htw_node *node)
+static unsigned int linux_level(u64 left)
 {
-	u64 clock = queue->clock_tick, number = clock;
 	unsigned int level = 0;
 
-	if (node->tick > clock)
-		number = linux_number(node->tick, node->tick - clock, &level);
-	return (struct htw_place){ .level = level, .slot = number % LINUX_SLOTS };
+	while (level < LINUX_LEVELS - 1 && left >= LINUX_END(level))
+		level++;
+	return level;
 }
 
-/* Put a node where it belongs, and say when its slot comes. */
-static u64 linux_put(struct htw_slots *slots, struct htw_node *node)
+/* Where @tick goes. */
+static struct linux_slot linux_slot(const struct htw_linux *wheel, u64 tick)
 {
-	u64 clock = slots->queue.clock_tick, number = clock;
-	unsigned int level = 0;
+	u64 clock = wheel->slots.queue.clock_tick;
+	unsigned int level;
 
-	if (node->tick > clock)
-		number = linux_number(node->tick, node->tick - clock, &level);
-	htw_slots_put(slots, level * LINUX_SLOTS + number % LINUX_SLOTS, node);
-	return linux_expiry(number, level);
+	if (tick <= clock)
+		return (struct linux_slot){ 0, clock };
+	level = linux_level(tick - clock);
+	if (tick - clock >= LINUX_FAR)
+		tick = clock + LINUX_STAGE;
+	return (struct linux_slot){ level, (tick >> LINUX_SHIFT(level)) + 1 };
 }
 
 static bool linux_add(struct htw_queue *queue, struct htw_node *node)
 {
-	return htw_slots_added(to_slots(queue), linux_put(to_slots(queue), node));
+	struct linux_slot slot = linux_slot(to_linux(queue), node->tick);
+
+	htw_slots_put(to_slots(queue), linux_index(slot), node);
+	return htw_slots_added(to_slots(queue), linux_expiry(to_linux(queue), slot));
 }
 
-/*
- * The slot that comes first, and when. On level 0 the clock's own slot holds what is due at once; on
- * the others it was emptied when the clock entered it, and what is there now is for 64 slots later.
- */
-static u64 linux_first(const struct htw_slots *slots, unsigned int *slot)
+/* The slot that is due next, if any, and when. Of one tick, the highest level first. */
+static u64 linux_event(const struct htw_linux *wheel, struct linux_slot *event)
 {
-	u64 first = HTW_TICK_NONE, number, expiry;
+	u64 clock = wheel->slots.queue.clock_tick, first, tick = HTW_TICK_NONE;
+	struct linux_slot slot;
 	unsigned int level, ahead;
 
-	for (level = 0; level < LINUX_LEVELS; level++) {
-		number = (slots->queue.clock_tick >> (level * LINUX_SHIFT)) + !!level;
-		ahead = htw_slots_ahead(slots, level * LINUX_SLOTS, LINUX_SLOTS,
-					number % LINUX_SLOTS);
-		expiry = linux_expiry(number + ahead, level);
-		if (ahead == LINUX_SLOTS || expiry >= first)
-			continue;
-		first = expiry;
-		*slot = level * LINUX_SLOTS + (number + ahead) % LINUX_SLOTS;
-	}
-	return first;
-}
-
-/* Hand out the timers of the slots that have come, and put in anew those that were too far. */
-static u64 linux_settle(struct htw_slots *slots, u64 budget, struct list_head *due,
-			struct htw_work *work)
-{
-	struct htw_node *node;
-
-	work->slots++;
-	for (; budget && htw_slots_occupied(slots, LINUX_MOVING); budget--) {
-		node = htw_slots_first(slots, LINUX_MOVING);
-		htw_slots_remove(slots, node);
-		if (node->tick > slots->queue.clock_tick) {
-			linux_put(slots, node);
-			work->moves++;
-			continue;
+	for (level = LINUX_LEVELS; level--;) {
+		first = (clock >> LINUX_SHIFT(level)) + !!level;
+		ahead = htw_slots_ahead(&wheel->slots, level * LINUX_RADIX, LINUX_RADIX,
+					first % LINUX_RADIX);
+		slot = (struct linux_slot){ level, first + ahead };
+		if (ahead < LINUX_RADIX && linux_expiry(wheel, slot) < tick) {
+			tick = linux_expiry(wheel, slot);
+			*event = slot;
 		}
-		list_add_tail(&node->link, due);
-		slots->queue.nr--;
-		work->due++;
 	}
-	return budget;
-}
-
-/* Collect the slots that have come at @now, in the order of their time, and go there. */
-static void linux_collect(struct htw_slots *slots, u64 now, struct htw_work *work)
-{
-	unsigned int slot;
-
-	while (linux_first(slots, &slot) <= now) {
-		htw_slots_splice(slots, slot, LINUX_MOVING);
-		work->slots++;
-	}
-	slots->queue.clock_tick = max(slots->queue.clock_tick, now);
+	return tick;
 }
 
 static bool linux_advance(struct htw_queue *queue, u64 now, u64 budget, struct list_head *due,
 			  struct htw_work *work)
 {
 	struct htw_slots *slots = to_slots(queue);
-	unsigned int slot;
+	struct linux_slot slot;
+	struct htw_node *node;
 
-	while (slots->next_tick <= now) {
-		if (!htw_slots_occupied(slots, LINUX_MOVING)) {
-			slots->next_tick = linux_first(slots, &slot);
-			if (slots->next_tick > now)
-				break;
-			if (!budget)
-				return true;
-			linux_collect(slots, now, work);
-		}
-		if (!budget)
-			return true;
-		budget = linux_settle(slots, budget, due, work);
+	if (slots->next_tick > now) {
+		queue->clock_tick = max(queue->clock_tick, now);
+		return false;
 	}
-	queue->clock_tick = max(queue->clock_tick, now);
-	return false;
+	work->slots += budget && htw_slots_occupied(slots, LINUX_MOVING);
+	/* Collect the slots that are due, each once. That takes no budget, so the clock moves. */
+	for (; linux_event(to_linux(queue), &slot) <= now; work->slots++)
+		htw_slots_splice(slots, linux_index(slot), LINUX_MOVING);
+	queue->clock_tick = now;
+	for (; budget && htw_slots_occupied(slots, LINUX_MOVING); budget--) {
+		node = htw_slots_first(slots, LINUX_MOVING);
+		if (node->tick <= now) {
+			work->due += htw_slots_hand_out(slots, LINUX_MOVING, 1, due);
+			continue;
+		}
+		htw_slots_del(queue, node);
+		linux_add(queue, node);
+		work->moves++;
+	}
+	slots->next_tick = htw_slots_occupied(slots, LINUX_MOVING) ?
+			   now : linux_event(to_linux(queue), &slot);
+	return slots->next_tick <= now;
 }
 
-/* What was put in earlier may lie on a higher level than it would now. Its slot must come in time. */
+/* A slot of the last level holds far timers too, which it meets before their ticks. */
 static bool linux_belongs(const struct htw_queue *queue, const struct htw_node *node,
-			  unsigned int slot)
+			  unsigned int index)
 {
-	const struct htw_slots *slots = container_of(queue, const struct htw_slots, queue);
-	unsigned int level = slot / LINUX_SLOTS, shift = level * LINUX_SHIFT;
-	u64 number = (queue->clock_tick >> shift) + !!level, expiry;
+	unsigned int level = index / LINUX_RADIX, shift = LINUX_SHIFT(level);
+	u64 clock = queue->clock_tick, number = (clock >> shift) + 1;
 
-	if (slot == LINUX_MOVING)
-		return slots->next_tick <= queue->clock_tick;
-	number += (slot - number) % LINUX_SLOTS;
-	expiry = linux_expiry(number, level);
-	if (expiry < slots->next_tick)
-		return false;
-	/* One that was too far comes before its tick, all others just after. */
-	if (expiry < node->tick)
-		return level == LINUX_LEVELS - 1;
-	return expiry - node->tick <= 1ULL << shift || expiry == queue->clock_tick;
+	if (index == LINUX_MOVING)
+		return htw_slots_next(queue) <= clock;
+	if (!level && node->tick <= clock && index == clock % LINUX_RADIX)
+		return true;
+	number += (index - number) % LINUX_RADIX;
+	return number == (node->tick >> shift) + 1 ||
+	       (level == LINUX_LEVELS - 1 && number << shift <= node->tick);
 }
 
 static int linux_check(const struct htw_queue *queue)
 {
+	struct linux_slot slot;
+
+	if (htw_slots_next(queue) > linux_event(to_const_linux(queue), &slot))
+		return __LINE__;
 	return htw_slots_check(queue, linux_belongs);
 }
 
+/* Where the node would go today: perhaps too low. */
+static struct htw_place linux_place(const struct htw_queue *queue, const struct htw_node *node)
+{
+	struct linux_slot slot = linux_slot(to_const_linux(queue), node->tick);
+
+	return (struct htw_place){ slot.level, slot.number % LINUX_RADIX };
+}
+
+/*
+ * Of a far timer, that of the level that it comes to in the end. A stage takes it more than
+ * LINUX_STAGE ticks on, and how many depends on the clock: after two of them any level may be left.
+ */
 static u64 linux_granule(u64 left)
 {
-	unsigned int level;
-
-	if (!left)
-		return 0;
-	linux_number(left, left, &level);
-	return 1ULL << (level * LINUX_SHIFT);
+	if (left >= LINUX_FAR)
+		left = min(left - LINUX_STAGE - 1, LINUX_FAR - 1);
+	return LINUX_UNIT(linux_level(left));
 }
 
 static bool linux_fits(const struct htw_geometry *geometry, unsigned int tick_bits)
 {
-	return geometry->levels == LINUX_LEVELS && htw_geometry_radix(geometry) == LINUX_SLOTS;
+	return geometry->levels == LINUX_LEVELS && htw_geometry_radix(geometry) == LINUX_RADIX;
 }
 
 static struct htw_queue *linux_create(const struct htw_queue_config *config)
 {
-	return htw_slots_create(&htw_linux_design, config, sizeof(struct htw_slots),
-				LINUX_MOVING + 1);
+	struct htw_queue *queue = htw_slots_create(&htw_linux_design, config,
+						   sizeof(struct htw_linux), LINUX_MOVING + 1);
+
+	if (queue)
+		to_linux(queue)->last_tick = min(U64_MAX >> (64 - config->tick_bits), HTW_TICK_MAX);
+	return queue;
 }
 
-/* Of slots, not of the steps between levels, which are 8. */
 static const struct htw_geometry linux_geometries[] = {
-	{ LINUX_LEVELS, { [0 ... LINUX_LEVELS - 1] = LINUX_SLOTS } },
+	{ LINUX_LEVELS, { [0 ... LINUX_LEVELS - 1] = LINUX_RADIX } },
 	{}
 };
 
 const struct htw_design htw_linux_design = {
 	.name		= "linux",
-	.about		= "wheel without cascades, far timers rounded up",
+	.about		= "kernel/time/timer.c: no cascades, late by an eighth",
 	.costs		= "1 / 1 / 1",
 	.windows	= 1,
 	.geometries	= linux_geometries,

@@ -265,7 +265,7 @@ int htw_base_init(struct htw_base *base, struct htw_engine *engine, unsigned int
 	const struct htw_engine_config *config = &engine->config;
 	struct htw_queue_config queue = {
 		.tick_bits	= 64 - config->tick_shift,
-		.clock_tick	= htw_tick_down(htw_clock_now_ns(config->clock), config->tick_shift),
+		.clock_tick	= htw_tick_down(htw_engine_now_ns(engine), config->tick_shift),
 		.geometry	= config->geometry,
 		.numa		= cpu_to_node(cpu),
 	};

@@ -64,8 +64,8 @@ static int hotplug_offline(unsigned int cpu, struct hlist_node *node)
  * htw_hotplug_add() - bring an engine's bases online, now and as CPUs come up
  * @engine: the engine
  *
- * Not by the callbacks, each of which the kernel runs on its own CPU: anybody may have engines made,
- * and that is no reason to disturb every CPU.
+ * Not by the callbacks, each of which the kernel runs on its own CPU: anybody may have engines
+ * made, and that is no reason to disturb every CPU.
  *
  * Context: task; may sleep.
  * Return: 0 or -errno.
@@ -78,7 +78,9 @@ int htw_hotplug_add(struct htw_engine *engine)
 	err = cpuhp_state_add_instance_nocalls(hotplug_state, &engine->cpuhp_node);
 	if (err)
 		return err;
-	/* CPUs that come up from now on are told of; one that went down in between is not online. */
+	/*
+	 * CPUs that come up from now on are told of; one that went down in between is not online.
+	 */
 	cpus_read_lock();
 	for_each_online_cpu(cpu)
 		htw_base_online(per_cpu_ptr(engine->bases, cpu));

@@ -7,9 +7,9 @@
  *
  * A context (struct htw_ctx) is what one open() made. It owns timers (struct htw_timers: a pool,
  * the ready list, the books), which lie in the queues of a shared engine (struct htw_engine: a
- * clock and a base for each CPU), or of one of its own. System calls work from the context down; a base's hrtimer works
- * from below: it takes due timers out of the queue and appends them to the ready list of their
- * context, where read() finds them.
+ * clock and a base for each CPU), or of one of its own. System calls work from the context down; a
+ * base's hrtimer works from below: it takes due timers out of the queue and appends them to the
+ * ready list of their context, where read() finds them.
  *
  * Dependencies point down, one file to a noun:
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints: what is done to timers. Off, each costs a jump that is patched out. htwheelctl record
- * makes traces of them that can be replayed.
+ * Tracepoints: what is done to timers. Off, each costs a jump that is patched out. htwheelctl
+ * record makes traces of them that can be replayed.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM htwheel

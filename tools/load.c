@@ -25,8 +25,10 @@ static uint64_t between_ns(uint64_t *state, uint64_t from_ns, uint64_t to_ns)
 
 static void arm(struct trace *trace, uint64_t time_ns, uint64_t key, uint64_t delay_ns)
 {
-	trace_add(trace, (struct trace_op){ .time_ns = time_ns, .key = key,
-					    .deadline_ns = time_ns + delay_ns, .kind = TRACE_ARM });
+	struct trace_op op = { .time_ns = time_ns, .key = key, .kind = TRACE_ARM };
+
+	op.deadline_ns = time_ns + delay_ns;
+	trace_add(trace, op);
 }
 
 /* Each connection has two timeouts and a heartbeat. */
@@ -82,15 +84,17 @@ static void make_later(struct trace *trace, uint32_t timers, uint32_t seconds, u
 /* Requests with a timeout of 3 to 30 s that are answered within two seconds, all but one in 20. */
 static void make_cancel(struct trace *trace, uint32_t timers, uint32_t seconds, uint64_t seed)
 {
+	struct trace_op cancel = { .kind = TRACE_CANCEL };
 	uint64_t i, time_ns, answer_ns;
 
 	for (i = 0; i < timers; i++) {
 		time_ns = i * seconds * NSEC_PER_SEC / timers / NSEC_PER_MSEC * NSEC_PER_MSEC;
 		arm(trace, time_ns, i, between_ns(&seed, 3 * NSEC_PER_SEC, 30 * NSEC_PER_SEC));
 		answer_ns = between_ns(&seed, 1, 2000) * NSEC_PER_MSEC;
+		cancel.time_ns = time_ns + answer_ns;
+		cancel.key = i;
 		if (load_random(&seed) % 20)
-			trace_add(trace, (struct trace_op){ .time_ns = time_ns + answer_ns, .key = i,
-							    .kind = TRACE_CANCEL });
+			trace_add(trace, cancel);
 	}
 }
 

@@ -2,9 +2,9 @@
 /*
  * htwheelctl record: what is done to timers, as a trace.
  *
- * The kernel's tracing tells: the module's own tracepoints, or (with --kernel) those of the kernel's
- * timers. They are switched on in a tracing instance of our own, so nobody else's tracing is
- * touched, and the instance goes when we do.
+ * The kernel's tracing tells: the module's own tracepoints, or (with --kernel) those of the
+ * kernel's timers. They are switched on in a tracing instance of our own, so nobody else's tracing
+ * is touched, and the instance goes when we do.
  *
  * A kernel timer's times are in jiffies. A jiffy's length follows from two lines that say how far
  * apart they are in jiffies ("now=") and in time; the trace's times are jiffies times that length,
@@ -119,7 +119,7 @@ static void begin(struct recorder *recorder)
 
 	if (access(TRACEFS "/instances", F_OK))
 		fail(EXIT_DEVICE, errno == EACCES ? "only root may trace" :
-		     "there is no " TRACEFS "; type: mount -t tracefs tracefs " TRACEFS);
+		     "there is no " TRACEFS "; type: mount -t tracefs nodev " TRACEFS);
 	snprintf(recorder->instance, sizeof(recorder->instance), TRACEFS "/instances/htwheel-%d",
 		 getpid());
 	if (mkdir(recorder->instance, 0700))

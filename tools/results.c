@@ -96,7 +96,8 @@ static void plot_script(FILE *out, const char *output, const char *load, const s
 	fprintf(out, "set multiplot layout 2,2 title 'htwheelctl compare --load %s'\n"
 		     "set style fill solid 0.7\nset boxwidth 0.7\nset xtics rotate by -35\n"
 		     "unset key\nset yrange [0:*]\nset grid ytics\n", load);
-	fputs("set title 'moves a timer'\nplot $figures using 2:xtic(1) with boxes lc rgb '#4477aa'\n"
+	fputs("set title 'moves a timer'\n"
+	      "plot $figures using 2:xtic(1) with boxes lc rgb '#4477aa'\n"
 	      "set title 'largest pass (timers)'\n"
 	      "plot $figures using 3:xtic(1) with boxes lc rgb '#cc6677'\n"
 	      "set title 'ns an operation, system call included'\n"
@@ -112,7 +113,9 @@ static bool ends_with(const char *text, const char *end)
 	return length >= tail && !strcmp(text + length - tail, end);
 }
 
-/* .svg goes through gnuplot; everything else receives the script that would make it, - prints it. */
+/*
+ * .svg goes through gnuplot; everything else receives the script that would make it, - prints it.
+ */
 void results_plot(const char *path, const char *load, const struct run *runs, unsigned int nr)
 {
 	bool svg = ends_with(path, ".svg"), print = !strcmp(path, "-");

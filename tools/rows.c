@@ -23,7 +23,7 @@ unsigned int rows_read(int fd, struct htwheel_design *rows)
 		if (!ioctl(fd, HTWHEEL_IOC_DESIGN, &rows[nr]))
 			continue;
 		if (errno != ENOENT)
-			fail(EXIT_DEVICE, "HTWHEEL_IOC_DESIGN: %s; the module is older than this tool",
+			fail(EXIT_DEVICE, "HTWHEEL_IOC_DESIGN: %s; is the module older than this?",
 			     strerror(errno));
 		break;
 	}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * htwheelctl compare --seeds: three articles compared structures for timeouts, and published
- * figures. Their systems are rows here, their load and their tables are run, and what they published
- * stands beside what came out.
+ * figures. Their systems are rows here, their load and their tables are run, and what they
+ * published stands beside what came out.
  *
- * Their nanoseconds are those of a library in one process on another machine; ours hold a share of a
- * system call and of the way to the kernel and back. So the ratios are what can be compared.
+ * Their nanoseconds are those of a library in one process on another machine; ours hold a share of
+ * a system call and of the way to the kernel and back. So the ratios are what can be compared.
  */
 #include <inttypes.h>
 #include <stdio.h>

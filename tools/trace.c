@@ -213,8 +213,8 @@ void trace_read(struct trace *trace, const char *path)
 	while (getline(&text, &size, file) > 0) {
 		line.number++;
 		if (line.number == 1 && strncmp(text, TRACE_MAGIC, strlen(TRACE_MAGIC)))
-			fail(EXIT_USAGE, "%s is no trace: its first line is not \"" TRACE_MAGIC "\"",
-			     path);
+			fail(EXIT_USAGE, "%s is no trace; the first line of one is: %s", path,
+			     TRACE_MAGIC);
 		clean_line(text);
 		line.rest = text;
 		if (*text)

@@ -12,8 +12,9 @@
  *	TIME end				where time ends (else: when nothing waits any more)
  *
  * KEY is any number of 64 bits and means one timer at a time: an arm of one that is armed replaces
- * it; a rearm of one that is not, arms it; a cancel of one that is not, is counted and does nothing.
- * A deadline of 9223372036854775807 never comes. Empty lines, and what follows a #, are comments.
+ * it; a rearm of one that is not, arms it; a cancel of one that is not, is counted and does
+ * nothing. A deadline of 9223372036854775807 never comes. Empty lines, and what follows a #, are
+ * comments.
  */
 #ifndef HTWHEELCTL_TRACE_H
 #define HTWHEELCTL_TRACE_H

@@ -208,9 +208,10 @@ static void put(struct virtual *virtual, uint64_t key, struct htwheel_op op)
 
 static void put_cancel(struct virtual *virtual, uint64_t key)
 {
+	struct htwheel_op op = { .opcode = HTWHEEL_OP_CANCEL, .id = virtual->ids[key] };
+
 	virtual->run->cancels++;
-	put(virtual, key, (struct htwheel_op){ .opcode = HTWHEEL_OP_CANCEL,
-					       .id = virtual->ids[key] });
+	put(virtual, key, op);
 }
 
 static void put_arm(struct virtual *virtual, const struct trace_op *op)

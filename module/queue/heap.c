@@ -23,26 +23,14 @@
 #include <linux/minmax.h>
 #include <linux/slab.h>
 
-#include "array.h"
 #include "designs.h"
-
-/**
- * struct heap_entry - an element of the array
- * @tick: the node's tick
- * @seq: its number of arrival
- * @node: the node, whose index is this entry's
- */
-struct heap_entry {
-	u64			tick;
-	u64			seq;
-	struct htw_node		*node;
-};
+#include "sift.h"
 
 /**
  * struct htw_heap - an indexed heap
  * @queue: the common part; its nr is the length of the array
  * @seq: number of the next arrival; wraps, and is compared by difference
- * @array: of struct heap_entry
+ * @array: of struct htw_entry
  */
 struct htw_heap {
 	struct htw_queue	queue;
@@ -55,74 +43,28 @@ static struct htw_heap *to_heap(struct htw_queue *queue)
 	return container_of(queue, struct htw_heap, queue);
 }
 
-static struct heap_entry *heap_at(const struct htw_heap *heap, u64 index)
+static void heap_set(struct htw_array *array, u64 index, struct htw_entry entry)
 {
-	return htw_array_at(&heap->array, index, sizeof(struct heap_entry));
-}
-
-/* Equal ticks: by arrival. Right as long as there are not 2^63 arrivals between two nodes. */
-static bool heap_before(const struct heap_entry *a, const struct heap_entry *b)
-{
-	if (a->tick != b->tick)
-		return a->tick < b->tick;
-	return (s64)(a->seq - b->seq) < 0;
-}
-
-static void heap_set(struct htw_heap *heap, u64 index, struct heap_entry entry)
-{
-	*heap_at(heap, index) = entry;
-	entry.node->index = index;
-}
-
-/* Move @entry from the hole at @index towards the top, as far as its order demands. */
-static void heap_sift_up(struct htw_heap *heap, u64 index, struct heap_entry entry)
-{
-	struct heap_entry *parent;
-
-	while (index) {
-		parent = heap_at(heap, (index - 1) / 2);
-		if (!heap_before(&entry, parent))
-			break;
-		heap_set(heap, index, *parent);
-		index = (index - 1) / 2;
-	}
-	heap_set(heap, index, entry);
-}
-
-/* Move @entry from the hole at @index towards the bottom. */
-static void heap_sift_down(struct htw_heap *heap, u64 index, struct heap_entry entry)
-{
-	u64 nr = heap->queue.nr;
-	struct heap_entry *child;
-	u64 at;
-
-	while ((at = 2 * index + 1) < nr) {
-		child = heap_at(heap, at);
-		if (at + 1 < nr && heap_before(heap_at(heap, at + 1), child))
-			child = heap_at(heap, ++at);
-		if (!heap_before(child, &entry))
-			break;
-		heap_set(heap, index, *child);
-		index = at;
-	}
-	heap_set(heap, index, entry);
+	*htw_entry_at(array, index) = entry;
+	htw_entry_node(&entry)->index = index;
 }
 
 static u64 heap_next(const struct htw_queue *queue)
 {
 	const struct htw_heap *heap = container_of(queue, const struct htw_heap, queue);
 
-	return queue->nr ? heap_at(heap, 0)->tick : HTW_TICK_NONE;
+	return queue->nr ? htw_entry_at(&heap->array, 0)->tick : HTW_TICK_NONE;
 }
 
 static bool heap_add(struct htw_queue *queue, struct htw_node *node)
 {
 	struct htw_heap *heap = to_heap(queue);
-	struct heap_entry entry = { .tick = node->tick, .seq = heap->seq++, .node = node };
-	u64 before = heap_next(queue);
+	struct htw_entry entry = { .tick = node->tick, .seq = heap->seq++ };
+	u64 before = heap_next(queue), index = queue->nr++;
 
 	node->seq = entry.seq;
-	heap_sift_up(heap, queue->nr++, entry);
+	entry.owner = (unsigned long)node;
+	htw_sift(&heap->array, queue->nr, index, entry, heap_set);
 	return node->tick < before;
 }
 
@@ -130,15 +72,11 @@ static bool heap_add(struct htw_queue *queue, struct htw_node *node)
 static void heap_del(struct htw_queue *queue, struct htw_node *node)
 {
 	struct htw_heap *heap = to_heap(queue);
-	u64 index = node->index;
-	struct heap_entry last = *heap_at(heap, --queue->nr);
+	u64 length = --queue->nr, index = node->index;
 
-	if (index == queue->nr)
-		return;
-	if (index && heap_before(&last, heap_at(heap, (index - 1) / 2)))
-		heap_sift_up(heap, index, last);
-	else
-		heap_sift_down(heap, index, last);
+	if (index != length)
+		htw_sift(&heap->array, length, index, *htw_entry_at(&heap->array, length),
+			 heap_set);
 }
 
 static bool heap_advance(struct htw_queue *queue, u64 now, u64 budget, struct list_head *due,
@@ -150,7 +88,7 @@ static bool heap_advance(struct htw_queue *queue, u64 now, u64 budget, struct li
 	for (; heap_next(queue) <= now; budget--) {
 		if (!budget)
 			return true;
-		node = heap_at(heap, 0)->node;
+		node = htw_entry_node(htw_entry_at(&heap->array, 0));
 		heap_del(queue, node);
 		list_add_tail(&node->link, due);
 		work->slots++;
@@ -168,7 +106,7 @@ static u64 heap_take(struct htw_queue *queue, u64 max, struct list_head *out)
 	u64 taken;
 
 	for (taken = 0; taken < max && queue->nr; taken++) {
-		node = heap_at(heap, --queue->nr)->node;
+		node = htw_entry_node(htw_entry_at(&heap->array, --queue->nr));
 		list_add_tail(&node->link, out);
 	}
 	return taken;
@@ -182,16 +120,18 @@ static struct htw_place heap_place(const struct htw_queue *queue, const struct h
 static int heap_check(const struct htw_queue *queue)
 {
 	const struct htw_heap *heap = container_of(queue, const struct htw_heap, queue);
-	const struct heap_entry *entry;
+	const struct htw_entry *entry;
+	const struct htw_node *node;
 	u64 i;
 
 	for (i = 0; i < queue->nr; i++) {
-		entry = heap_at(heap, i);
-		if (entry->node->index != i)
+		entry = htw_entry_at(&heap->array, i);
+		node = htw_entry_node(entry);
+		if (node->index != i)
 			return __LINE__;
-		if (entry->node->tick != entry->tick || entry->node->seq != entry->seq)
+		if (node->tick != entry->tick || node->seq != entry->seq)
 			return __LINE__;
-		if (i && heap_before(entry, heap_at(heap, (i - 1) / 2)))
+		if (i && htw_entry_before(entry, htw_entry_at(&heap->array, (i - 1) / 2)))
 			return __LINE__;
 	}
 	return 0;
@@ -199,7 +139,7 @@ static int heap_check(const struct htw_queue *queue)
 
 static int heap_reserve(struct htw_queue *queue, u64 nr)
 {
-	return htw_array_reserve(&to_heap(queue)->array, nr, sizeof(struct heap_entry));
+	return htw_array_reserve(&to_heap(queue)->array, nr, sizeof(struct htw_entry));
 }
 
 static struct htw_queue *heap_create(const struct htw_queue_config *config)

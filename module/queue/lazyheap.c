@@ -2,56 +2,37 @@
 /*
  * The binary min-heap with lazy deletion: a cancel only marks.
  *
- * The array is that of the indexed heap (heap.c): entry i is not later than its children 2i + 1 and
- * 2i + 2, keys lie in the array, equal ticks leave in the order of arrival. But a node that is
- * deleted leaves its entry behind, dead, and is free at once; the entry is dropped when it comes to
- * the top. That makes a cancel a store, where the indexed heap moves log2(n) entries. It pays if
- * most timers fire; if most are cancelled, as timeouts are, the heap fills with the dead, and they
- * still have to be moved to the top one by one.
+ * The array is that of the indexed heap (heap.c). But a node that is deleted leaves its entry
+ * behind, dead, and is free at once; the entry is dropped when it comes to the top. So a cancel is
+ * a store, where the indexed heap moves log2(n) entries. That pays if most timers fire; if most are
+ * cancelled, as timeouts are, the dead have to be moved to the top one by one.
  *
- * So they are bounded: there are never more than LAZY_SPARE beyond the number of the living. A
- * delete (or hand-out) that would pass the bound drops another dead entry in exchange, at log2(n)
- * steps: what is saved is a constant factor, and memory is at most twice that of the indexed heap.
- * To find a dead entry without a search, the dead are numbered, and a second array tells where each
- * is; an entry that moves brings that up to date, as it does the index of a node.
+ * They are bounded: never more than LAZY_SPARE beyond the number of the living. A delete that would
+ * pass the bound drops others in exchange, at log2(n) steps, so what is saved is a constant factor,
+ * and memory is twice that of the indexed heap. To find a dead entry without a search, the dead are
+ * numbered, and a second array tells where each is.
  *
- * Example. Ticks [3 5 4], and 5 is deleted: [3 x 4], one dead. 3 is due: 4 comes to the top, [4 x].
- * Had the dead one come to the top, it would have been dropped, at one unit of work; and next()
- * would have said 5, which is early, and allowed.
+ * Example. Ticks [3 5 4], and 5 is deleted: [3 x 4]. 3 is due: 4 comes to the top, [4 x]. Had the
+ * dead one come there, it would have been dropped, at one unit of work.
  *
- * Sources: "Algorithm 232: Heapsort", CACM 1964, for the heap. That a timer is marked and dropped
- * later is folklore; what becomes of it without a bound: golang/go issues 15698 and 75935.
+ * Sources: folklore; what becomes of it without a bound: golang/go issues 15698 and 75935.
  */
 #include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/slab.h>
 
-#include "array.h"
 #include "designs.h"
+#include "sift.h"
 
 #define LAZY_SPARE	64
 
 /**
- * struct lazy_entry - an element of the heap
- * @tick: the tick of its node
- * @seq: its number of arrival
- * @node: the node, whose index is this entry's; NULL if it is dead
- * @dead: of a dead one: its number among the dead
- */
-struct lazy_entry {
-	u64			tick;
-	u64			seq;
-	struct htw_node		*node;
-	u64			dead;
-};
-
-/**
  * struct htw_lazy - a heap with lazy deletion
  * @queue: the common part; its nr is the number of the living
- * @seq: number of the next arrival; wraps, and is compared by difference
+ * @seq: number of the next arrival
  * @dead: number of the dead; the heap has queue.nr + dead entries
  * @room: as reserved
- * @heap: of struct lazy_entry
+ * @heap: of struct htw_entry
  * @where: of u64: for each of the dead, its position in the heap
  */
 struct htw_lazy {
@@ -66,11 +47,6 @@ struct htw_lazy {
 #define to_lazy(_queue)		container_of(_queue, struct htw_lazy, queue)
 #define to_const_lazy(_queue)	container_of(_queue, const struct htw_lazy, queue)
 
-static struct lazy_entry *lazy_at(const struct htw_lazy *lazy, u64 index)
-{
-	return htw_array_at(&lazy->heap, index, sizeof(struct lazy_entry));
-}
-
 static u64 *lazy_where(const struct htw_lazy *lazy, u64 dead)
 {
 	return htw_array_at(&lazy->where, dead, sizeof(u64));
@@ -81,45 +57,28 @@ static u64 lazy_length(const struct htw_lazy *lazy)
 	return lazy->queue.nr + lazy->dead;
 }
 
-static bool lazy_before(const struct lazy_entry *a, const struct lazy_entry *b)
+/* The owner of a dead one is twice its number among the dead, and one. */
+static bool lazy_is_dead(const struct htw_entry *entry)
 {
-	if (a->tick != b->tick)
-		return a->tick < b->tick;
-	return (s64)(a->seq - b->seq) < 0;
+	return entry->owner & 1;
 }
 
-static void lazy_set(struct htw_lazy *lazy, u64 index, struct lazy_entry entry)
+static void lazy_set(struct htw_array *heap, u64 index, struct htw_entry entry)
 {
-	*lazy_at(lazy, index) = entry;
-	if (entry.node)
-		entry.node->index = index;
+	*htw_entry_at(heap, index) = entry;
+	if (lazy_is_dead(&entry))
+		*lazy_where(container_of(heap, struct htw_lazy, heap), entry.owner >> 1) = index;
 	else
-		*lazy_where(lazy, entry.dead) = index;
+		htw_entry_node(&entry)->index = index;
 }
 
-/* Put @entry where its order demands, from the hole at @index on; the heap has @length entries. */
-static void lazy_sift(struct htw_lazy *lazy, u64 index, u64 length, struct lazy_entry entry)
+/* Fill the hole at @index with the last entry; the counts are those without it. */
+static void lazy_close(struct htw_lazy *lazy, u64 index)
 {
-	u64 start = index, at;
+	u64 length = lazy_length(lazy);
 
-	for (; index && lazy_before(&entry, lazy_at(lazy, (index - 1) / 2)); index = (index - 1) / 2)
-		lazy_set(lazy, index, *lazy_at(lazy, (index - 1) / 2));
-	while (index == start && (at = 2 * index + 1) < length) {
-		if (at + 1 < length && lazy_before(lazy_at(lazy, at + 1), lazy_at(lazy, at)))
-			at++;
-		if (!lazy_before(lazy_at(lazy, at), &entry))
-			break;
-		lazy_set(lazy, index, *lazy_at(lazy, at));
-		start = index = at;
-	}
-	lazy_set(lazy, index, entry);
-}
-
-/* Fill the hole at @index with the last of @length + 1 entries. */
-static void lazy_close(struct htw_lazy *lazy, u64 index, u64 length)
-{
 	if (index != length)
-		lazy_sift(lazy, index, length, *lazy_at(lazy, length));
+		htw_sift(&lazy->heap, length, index, *htw_entry_at(&lazy->heap, length), lazy_set);
 }
 
 /* Drop one of the dead. The last number takes over the one that becomes free. */
@@ -128,22 +87,22 @@ static void lazy_drop(struct htw_lazy *lazy, u64 dead)
 	u64 index = *lazy_where(lazy, dead), last = *lazy_where(lazy, --lazy->dead);
 
 	*lazy_where(lazy, dead) = last;
-	lazy_at(lazy, last)->dead = dead;
-	lazy_close(lazy, index, lazy_length(lazy));
+	htw_entry_at(&lazy->heap, last)->owner = dead << 1 | 1;
+	lazy_close(lazy, index);
 }
 
-/* After a living one has gone. */
+/* After a living one has gone, and may have left a dead one: two may be too many. */
 static void lazy_keep_bound(struct htw_lazy *lazy)
 {
 	if (!lazy->queue.nr)
 		lazy->dead = 0;
-	if (lazy->dead > lazy->queue.nr + LAZY_SPARE)
+	while (lazy->dead > lazy->queue.nr + LAZY_SPARE)
 		lazy_drop(lazy, lazy->dead - 1);
 }
 
 static u64 lazy_next(const struct htw_queue *queue)
 {
-	return queue->nr ? lazy_at(to_const_lazy(queue), 0)->tick : HTW_TICK_NONE;
+	return queue->nr ? htw_entry_at(&to_const_lazy(queue)->heap, 0)->tick : HTW_TICK_NONE;
 }
 
 static bool lazy_add(struct htw_queue *queue, struct htw_node *node)
@@ -152,22 +111,18 @@ static bool lazy_add(struct htw_queue *queue, struct htw_node *node)
 	u64 before = lazy_next(queue), length = lazy_length(lazy);
 
 	queue->nr++;
-	lazy_sift(lazy, length, length + 1, (struct lazy_entry){
-		.tick = node->tick, .seq = lazy->seq++, .node = node });
+	htw_sift(&lazy->heap, length + 1, length, (struct htw_entry){
+		.tick = node->tick, .seq = lazy->seq++, .owner = (unsigned long)node }, lazy_set);
 	return node->tick < before;
 }
 
 static void lazy_del(struct htw_queue *queue, struct htw_node *node)
 {
 	struct htw_lazy *lazy = to_lazy(queue);
-	struct lazy_entry *entry = lazy_at(lazy, node->index);
 
 	queue->nr--;
-	entry->node = NULL;
-	entry->dead = lazy->dead;
+	htw_entry_at(&lazy->heap, node->index)->owner = lazy->dead << 1 | 1;
 	*lazy_where(lazy, lazy->dead++) = node->index;
-	/* Now there may be one too many, and one fewer living: twice. */
-	lazy_keep_bound(lazy);
 	lazy_keep_bound(lazy);
 }
 
@@ -175,22 +130,22 @@ static bool lazy_advance(struct htw_queue *queue, u64 now, u64 budget, struct li
 			 struct htw_work *work)
 {
 	struct htw_lazy *lazy = to_lazy(queue);
-	struct htw_node *node;
+	struct htw_entry *first;
 
 	for (; lazy_next(queue) <= now; budget--) {
 		if (!budget)
 			return true;
 		work->slots++;
-		node = lazy_at(lazy, 0)->node;
-		if (!node) {
-			lazy_drop(lazy, lazy_at(lazy, 0)->dead);
+		first = htw_entry_at(&lazy->heap, 0);
+		if (lazy_is_dead(first)) {
+			lazy_drop(lazy, first->owner >> 1);
 			work->moves++;
 			continue;
 		}
+		list_add_tail(&htw_entry_node(first)->link, due);
 		queue->nr--;
-		lazy_close(lazy, 0, lazy_length(lazy));
+		lazy_close(lazy, 0);
 		lazy_keep_bound(lazy);
-		list_add_tail(&node->link, due);
 		work->due++;
 	}
 	queue->clock_tick = max(queue->clock_tick, now);
@@ -200,18 +155,18 @@ static bool lazy_advance(struct htw_queue *queue, u64 now, u64 budget, struct li
 static u64 lazy_take(struct htw_queue *queue, u64 max, struct list_head *out)
 {
 	struct htw_lazy *lazy = to_lazy(queue);
-	struct htw_node *node;
+	struct htw_entry *last;
 	u64 taken = 0;
 
 	while (taken < max && queue->nr) {
-		node = lazy_at(lazy, lazy_length(lazy) - 1)->node;
-		if (!node) {
-			lazy_drop(lazy, lazy_at(lazy, lazy_length(lazy) - 1)->dead);
+		last = htw_entry_at(&lazy->heap, lazy_length(lazy) - 1);
+		if (lazy_is_dead(last)) {
+			lazy_drop(lazy, last->owner >> 1);
 			continue;
 		}
+		list_add_tail(&htw_entry_node(last)->link, out);
 		queue->nr--;
 		lazy_keep_bound(lazy);
-		list_add_tail(&node->link, out);
 		taken++;
 	}
 	return taken;
@@ -225,17 +180,17 @@ static struct htw_place lazy_place(const struct htw_queue *queue, const struct h
 static int lazy_check(const struct htw_queue *queue)
 {
 	const struct htw_lazy *lazy = to_const_lazy(queue);
-	const struct lazy_entry *entry;
+	const struct htw_entry *entry;
 	u64 i, dead = 0;
 
 	for (i = 0; i < lazy_length(lazy); i++) {
-		entry = lazy_at(lazy, i);
-		if (entry->node ? entry->node->index != i || entry->node->tick != entry->tick :
-				  entry->dead >= lazy->dead || *lazy_where(lazy, entry->dead) != i)
+		entry = htw_entry_at(&lazy->heap, i);
+		if (lazy_is_dead(entry) ? *lazy_where(lazy, entry->owner >> 1) != i :
+					  htw_entry_node(entry)->index != i)
 			return __LINE__;
-		if (i && lazy_before(entry, lazy_at(lazy, (i - 1) / 2)))
+		if (i && htw_entry_before(entry, htw_entry_at(&lazy->heap, (i - 1) / 2)))
 			return __LINE__;
-		dead += !entry->node;
+		dead += lazy_is_dead(entry);
 	}
 	return dead == lazy->dead && dead <= queue->nr + LAZY_SPARE ? 0 : __LINE__;
 }
@@ -244,15 +199,14 @@ static int lazy_check(const struct htw_queue *queue)
 static int lazy_reserve(struct htw_queue *queue, u64 nr)
 {
 	struct htw_lazy *lazy = to_lazy(queue);
-	u64 spare = nr || lazy->queue.nr ? LAZY_SPARE + 2 : 0;
+	u64 spare = nr ? LAZY_SPARE + 2 : 0;
 
-	if (nr > U32_MAX)
-		return -ENOMEM;
-	if (htw_array_reserve(&lazy->heap, 2 * nr + spare, sizeof(struct lazy_entry)))
+	if (nr > U32_MAX ||
+	    htw_array_reserve(&lazy->heap, 2 * nr + spare, sizeof(struct htw_entry)))
 		return -ENOMEM;
 	if (htw_array_reserve(&lazy->where, nr + spare, sizeof(u64))) {
 		spare = lazy->room ? LAZY_SPARE + 2 : 0;
-		htw_array_reserve(&lazy->heap, 2 * lazy->room + spare, sizeof(struct lazy_entry));
+		htw_array_reserve(&lazy->heap, 2 * lazy->room + spare, sizeof(struct htw_entry));
 		return -ENOMEM;
 	}
 	lazy->room = nr;

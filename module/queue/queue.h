@@ -24,10 +24,11 @@
  *   HTW_TICK_NONE exactly if the queue is empty.
  * - advance() does at most budget units of work, a unit being one node handed out or moved, and can
  *   be called again with the same now to go on. A node that is looked at and left where it is
- *   counts as moved. It may use what is left of the budget to move nodes ahead of time. It may then be called with another now, and nodes may be added and deleted in
- *   between. With a budget of 0 it moves the clock as far as that takes no work: the engine does
- *   this before it adds to a queue that has idled, so that the new node is placed by today's clock
- *   and not by that of the last pass.
+ *   counts as moved. It may use what is left of the budget to move nodes ahead of time. It may then
+ *   be called with another now, and nodes may be added and deleted in between. With a budget of 0
+ *   it moves the clock as far as that takes no work: the engine does this before it adds to a queue
+ *   that has idled, so that the new node is placed by today's clock and not by that of the last
+ *   pass.
  * - now is at most HTW_TICK_MAX. One that lies before the clock is harmless: the clock stays, and
  *   no node leaves early. Whether nodes that are overdue leave then, or when now has caught up with
  *   the clock, is the design's.

@@ -148,7 +148,9 @@ static struct htw_place tree_place(const struct htw_queue *queue, const struct h
 	return place;
 }
 
-/* That the tree is balanced is the kernel's business; that it is in order, and complete, is ours. */
+/*
+ * That the tree is balanced is the kernel's business; that it is in order, and complete, is ours.
+ */
 static int tree_check(const struct htw_queue *queue)
 {
 	const struct htw_tree *tree = container_of(queue, const struct htw_tree, queue);

@@ -38,6 +38,8 @@ struct job {
 	const struct htw_design		*other;
 };
 
+static struct htw_row rows[HTW_ROWS_MAX];
+static unsigned int nr_rows;
 static const struct htw_design *only;
 static const char *prefix = "";
 static u64 seed;
@@ -65,18 +67,17 @@ static void give_up(int signal)
 	_exit(1);
 }
 
-static void run_job(const struct job *job, const struct htw_design *design,
-		    const struct htw_start *start)
+static void run_job(const struct job *job, const struct htw_row *row, const struct htw_start *start)
 {
 	struct htw_test test = {
-		.design		= design,
+		.design		= row->design,
+		.geometry	= row->geometry,
 		.start_tick	= start->tick,
-		.geometry	= htw_design_default(design),
 		.tick_bits	= start->bits,
 		.seed		= seed,
 		.ops		= ops,
 	};
-	char detail[64] = "";
+	char detail[64] = "", name[HTW_ROW_NAME];
 
 	if (strncmp(job->name, prefix, strlen(prefix)))
 		return;
@@ -85,11 +86,11 @@ static void run_job(const struct job *job, const struct htw_design *design,
 	if (job->other) {
 		snprintf(detail, sizeof(detail), " and %s, %s", job->other->name,
 			 job->profile->name);
-		htw_roll_note(design);
+		htw_roll_note(&test);
 		htw_stream_run_pair(&test, job->other, job->profile);
 	} else if (job->profile) {
 		snprintf(detail, sizeof(detail), ", %s", job->profile->name);
-		htw_roll_note(design);
+		htw_roll_note(&test);
 		htw_stream_run(&test, job->profile);
 	} else if (job->what) {
 		htw_case_run(&test, job->what);
@@ -97,20 +98,30 @@ static void run_job(const struct job *job, const struct htw_design *design,
 		memory_case(&test);
 	}
 	steps += test.steps;
-	report(!test.failed, job->name, design->name, detail, start);
+	htw_row_name(row, name);
+	report(!test.failed, job->name, name, detail, start);
 	if (test.failed)
 		printf("# %s\n", test.text);
 	fflush(stdout);
 }
 
-static void run_everywhere(const struct job *job)
+static void run_from_starts(const struct job *job, const struct htw_row *row)
 {
-	const struct htw_design *const *design;
 	const struct htw_start *start;
 
-	for (design = htw_designs; *design; design++) {
-		for (start = htw_starts; start->bits && (!only || only == *design); start++)
-			run_job(job, *design, start);
+	for (start = htw_starts; start->bits; start++) {
+		if (htw_start_wanted(row, start))
+			run_job(job, row, start);
+	}
+}
+
+static void run_everywhere(const struct job *job)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_rows; i++) {
+		if (!only || only == rows[i].design)
+			run_from_starts(job, &rows[i]);
 	}
 }
 
@@ -130,17 +141,15 @@ static void run_cases(void)
 	run_everywhere(&job);
 }
 
-/* Each design with the next one in the table, and the last with the first. */
+/* Each row with the next one that is exact, and the last with the first. */
 static void run_pairs(const struct htw_stream_profile *profile)
 {
 	struct job job = { .name = "designs_agree", .profile = profile };
-	const struct htw_design *const *design;
-	const struct htw_start *start;
+	unsigned int i;
 
-	for (design = htw_designs; *design; design++) {
-		job.other = design[1] ?: htw_designs[0];
-		for (start = htw_starts; start->bits; start++)
-			run_job(&job, *design, start);
+	for (i = 0; i < nr_rows; i++) {
+		job.other = htw_row_partner(rows, nr_rows, &rows[i]);
+		run_from_starts(&job, &rows[i]);
 	}
 }
 
@@ -235,6 +244,7 @@ int main(int argc, char **argv)
 	seed = begin.tv_sec * 1000000000ULL + begin.tv_nsec;
 	parse(argc, argv);
 	signal(SIGALRM, give_up);
+	nr_rows = htw_rows_fill(rows);
 
 	printf("TAP version 13\n# seed %llu, %llu operations in a stream\n", seed, ops);
 	run_cases();

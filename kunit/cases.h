@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The cases: named tests of one queue, each run for every design at every start clock. Those that
+ * The cases: named tests of one queue, each run for every row at its start clocks. Those that
  * answer a fault of others bear its number in FAULTS.md.
  *
  * A new case is its function and its line in the table at the end of its file.
@@ -9,6 +9,7 @@
 #define HTW_KUNIT_CASES_H
 
 #include "rig.h"
+#include "rows.h"
 
 /**
  * struct htw_case - a case
@@ -29,6 +30,9 @@ extern const struct htw_case htw_cases_tick[];
 extern const struct htw_case htw_cases_next[];
 extern const struct htw_case htw_cases_pass[];
 extern const struct htw_case htw_cases_shape[];
+extern const struct htw_case htw_cases_mass[];
+extern const struct htw_case htw_cases_small[];
+extern const struct htw_case htw_cases_linux[];
 
 /* All of them, ended by NULL. */
 extern const struct htw_case *const htw_case_tables[];
@@ -48,8 +52,11 @@ extern const struct htw_start htw_starts[];
 
 void htw_case_run(struct htw_test *test, const struct htw_case *what);
 
-/* The roll: which design was run how often (FAULTS B88). */
-void htw_roll_note(const struct htw_design *design);
+/* The roll: which row was run how often (FAULTS B88). */
+extern unsigned long htw_roll[HTW_ROWS_MAX];
+void htw_roll_note(const struct htw_test *test);
+bool htw_start_wanted(const struct htw_row *row, const struct htw_start *start);
+bool htw_start_once(const struct htw_row *row, const struct htw_start *start);
 const char *htw_roll_missing(void);
 
 #endif /* HTW_KUNIT_CASES_H */

@@ -22,6 +22,23 @@ static void arm_and_cancel(struct htw_rig *rig, unsigned int level, u64 digit)
 	htw_rig_del(rig, 0);
 }
 
+/* The same for the slots of this shape: those of a turn of @level, and of the one after it. */
+static void arm_and_cancel_turns(struct htw_rig *rig, u32 level)
+{
+	u32 slots = rig->design->windows * rig->geometry.radix[level];
+	u64 unit = htw_rig_unit(rig, level), start;
+	u32 slot;
+
+	start = unit ? htw_rig_boundary(rig, unit) : 0;
+	for (slot = 0; unit && slot < slots; slot++) {
+		/* Not beyond the end, but in the slots that there are. */
+		if (unit > (rig->tick_max - rig->now_tick) / (slot + 3))
+			break;
+		htw_rig_add(rig, 0, start + slot * unit);
+		htw_rig_del(rig, 0);
+	}
+}
+
 static void arm_and_cancel_everywhere(struct htw_rig *rig)
 {
 	unsigned int level, digit;
@@ -30,6 +47,8 @@ static void arm_and_cancel_everywhere(struct htw_rig *rig)
 		for (digit = 0; digit < 64; digit++)
 			arm_and_cancel(rig, level, digit);
 	}
+	for (level = 0; level < rig->geometry.levels; level++)
+		arm_and_cancel_turns(rig, level);
 }
 
 /*

@@ -5,7 +5,6 @@
 #include <linux/bits.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
-#include <linux/string.h>
 
 #include "cases.h"
 #include "random.h"
@@ -29,32 +28,43 @@ static void expect_all_fired_in_time(struct htw_rig *rig, u32 nr)
 		htw_rig_expect_fired(rig, i, rig->timer[i].node.tick);
 }
 
+/* Whole turns of wheels of any size, and of this shape. */
+static u64 turn_distance(const struct htw_rig *rig, u32 nr)
+{
+	static const u64 distances[] = {
+		1, 63, 64, 65, 255, 256, 257, 511, 512, 513, 4095, 4096, 4097,
+	};
+
+	if (nr < ARRAY_SIZE(distances))
+		return distances[nr];
+	return max(rig->geometry.radix[0], 2U) + nr - ARRAY_SIZE(distances) - 1;
+}
+
 /*
  * While the slot of tick t is being emptied, its timers come back by whole turns of wheels: not in
  * this pass.
  */
 static void b06_rearm_while_draining(struct htw_rig *rig)
 {
-	static const u64 distances[] = {
-		1, 63, 64, 65, 255, 256, 257, 511, 512, 513, 4095, 4096, 4097,
-	};
-	unsigned int i;
-	u64 tick, late, due;
+	u64 tick, late, due, distance;
+	unsigned int i, calls;
 	bool more;
 	u32 timer;
 
-	for (i = 0; i < 8 * ARRAY_SIZE(distances); i++) {
+	for (i = 0; i < 8 * 16; i++) {
+		distance = turn_distance(rig, i / 8);
 		tick = rig->now_tick + 1 + i;
 		for (timer = 0; timer < rig->nr_timers; timer++)
 			htw_rig_add(rig, timer, tick);
 		due = rig->work.due;
 		late = htw_rig_late(rig, tick);
+		calls = 0;
 		do {
 			more = htw_rig_advance(rig, late, 1);
-			rearm_handed_out(rig, rig->nr_timers, late + distances[i / 8]);
-		} while (more);
+			rearm_handed_out(rig, rig->nr_timers, late + distance);
+		} while (more && htw_rig_expect_at_most(rig, "calls", ++calls, 100));
 		htw_rig_expect(rig, "hand-outs in the pass", rig->work.due - due, rig->nr_timers);
-		htw_rig_follow(rig, htw_rig_late(rig, late + distances[i / 8]));
+		htw_rig_follow(rig, htw_rig_late(rig, late + distance));
 		expect_all_fired_in_time(rig, rig->nr_timers);
 	}
 }
@@ -97,13 +107,13 @@ static void b15_steps_against_the_oracle(struct htw_rig *rig)
 		63, 64, 65, 127, 128, 4095, 4096, 4097, BIT_ULL(24), BIT_ULL(24) + 1,
 	};
 	u64 random = rig->test->seed;
+	u32 timer, nr = htw_rig_many(rig);
 	unsigned int i, turn;
-	u32 timer;
 
 	rig->check_every = 2000;
 	for (i = 0; i < ARRAY_SIZE(steps); i++) {
 		rig->look_every = 1000;
-		for (timer = 0; timer < rig->nr_timers; timer++)
+		for (timer = 0; timer < nr; timer++)
 			htw_rig_arm(rig, timer, htw_random_below(&random, steps[i] * 20));
 		rig->look_every = 1;
 		for (turn = 0; turn < 20; turn++)
@@ -168,90 +178,6 @@ static void b71_answer_with_zero_delay(struct htw_rig *rig)
 	}
 }
 
-/* A full slot of a high level comes down in pieces. */
-static void b76_full_slot_obeys_the_budget(struct htw_rig *rig)
-{
-	u64 start = ((rig->now_tick >> 12) + 2) << 12;
-	u64 random = 76;
-	u64 calls = 0;
-	u64 now;
-	u32 i;
-
-	rig->look_every = 1000;
-	rig->check_every = 5000;
-	htw_rig_run(rig, start - 4096);
-	for (i = 0; i < rig->nr_timers; i++)
-		htw_rig_add(rig, i, start + htw_random_below(&random, 4096));
-	rig->look_every = 1;
-	rig->check_every = 100;
-	for (now = start; now <= start + 4096; now += 64) {
-		do {
-			calls++;
-		} while (htw_rig_advance(rig, now, 1000));
-	}
-	htw_rig_expect(rig, "timers left", rig->oracle.nr, 0);
-	if (rig->design->flags & HTW_DESIGN_LINEAR)
-		return;
-	/* From level 2 to 1 to 0. */
-	htw_rig_expect_at_most(rig, "moves", rig->work.moves, 2 * rig->nr_timers);
-	htw_rig_expect_at_most(rig, "calls", calls, 3 * rig->nr_timers / 1000 + 65);
-}
-
-/*
- * The moves of a full slot are done before its time, a few in each pass, so that nobody waits for
- * them.
- */
-static void b76_nobody_waits_for_moves(struct htw_rig *rig)
-{
-	u64 start = ((rig->now_tick >> 12) + 3) << 12;
-	u64 random = 76;
-	u64 now;
-	u32 i;
-
-	/* A promise of this design. */
-	if (strcmp(rig->design->name, "wheel"))
-		return;
-	rig->look_every = 1000;
-	rig->check_every = 1000;
-	for (i = 0; i < rig->nr_timers; i++)
-		htw_rig_add(rig, i, start + htw_random_below(&random, 4096));
-	/*
-	 * 5 due at each tick, 20,000 in the slot; passes when next() says so, as the engine's are.
-	 */
-	now = start - 4096;
-	while (htw_rig_ok(rig) && rig->oracle.nr) {
-		htw_rig_expect(rig, "work is left", htw_rig_advance(rig, now, 100), false);
-		now = htw_rig_next(rig);
-	}
-	htw_rig_expect(rig, "timers left", rig->oracle.nr, 0);
-}
-
-/* A full slot of level 3 on its way does not delay the moves of level 1, needed sooner. */
-static void b76_soonest_moves_first(struct htw_rig *rig)
-{
-	u64 start = ((rig->now_tick >> 18) + 3) << 18;
-	u64 reach = start - BIT_ULL(18);
-	u64 random = 76;
-	u64 now;
-	u32 i;
-
-	if (strcmp(rig->design->name, "wheel"))
-		return;
-	rig->look_every = 1000;
-	rig->check_every = 1000;
-	htw_rig_run(rig, reach - 8192);
-	/* One due at each tick, 64 in a slot of level 1; and 16,000 come into reach meanwhile. */
-	for (i = 0; i < rig->nr_timers; i++)
-		htw_rig_add(rig, i, i < 4000 ? reach + htw_random_below(&random, 4096) :
-					       start + htw_random_below(&random, 1 << 18));
-	now = rig->now_tick;
-	while (htw_rig_ok(rig) && now < reach + 4096) {
-		htw_rig_expect(rig, "work is left", htw_rig_advance(rig, now, 40), false);
-		now = htw_rig_next(rig);
-	}
-	htw_rig_expect(rig, "hand-outs", rig->work.due, 4000);
-}
-
 static void budget_zero_hands_out_nothing(struct htw_rig *rig)
 {
 	u64 base = (rig->now_tick | 4095) + 1;
@@ -294,6 +220,22 @@ static void resume_at(struct htw_rig *rig, u64 boundary, u64 budget, u64 step)
 		now += step;
 	htw_rig_follow(rig, htw_rig_late(rig, boundary + 64));
 	htw_rig_expect(rig, "timers left", rig->oracle.nr, 0);
+}
+
+/* For the starts of slots of each level of this shape. */
+static void resume_at_own_boundaries(struct htw_rig *rig)
+{
+	unsigned int i;
+	u64 unit;
+	u32 level;
+
+	for (level = 0; level <= rig->geometry.levels; level++) {
+		unit = htw_rig_unit(rig, level);
+		if (!unit || unit > BIT_ULL(37))
+			break;
+		for (i = 0; i < 6; i++)
+			resume_at(rig, htw_rig_boundary(rig, unit) + 64 * unit, 1 + i % 3, i / 3);
+	}
 }
 
 /* For the starts of slots of each level. */
@@ -430,7 +372,7 @@ static void add_in_a_stopped_pass(struct htw_rig *rig)
 static void moves_once_a_level(struct htw_rig *rig)
 {
 	/* Others look at far timers before they can be moved, or at those of other rounds. */
-	bool bounded = !rig->geometry.levels || !strcmp(rig->design->name, "wheel");
+	bool bounded = htw_rig_never_moves(rig) || htw_rig_is(rig, "wheel");
 	unsigned int shift;
 	u64 random = 1;
 	u64 most, tick;
@@ -464,11 +406,9 @@ const struct htw_case htw_cases_pass[] = {
 	HTW_CASE(b15_steps_against_the_oracle, 10000),
 	HTW_CASE(b65_time_goes_backwards, 8),
 	HTW_CASE(b71_answer_with_zero_delay, 2),
-	HTW_CASE(b76_full_slot_obeys_the_budget, 20000),
-	HTW_CASE(b76_nobody_waits_for_moves, 20000),
-	HTW_CASE(b76_soonest_moves_first, 20000),
 	HTW_CASE(budget_zero_hands_out_nothing, 3),
 	HTW_CASE(resume_at_slot_boundaries, 24),
+	HTW_CASE(resume_at_own_boundaries, 24),
 	HTW_CASE(cancel_in_a_stopped_pass, 6),
 	HTW_CASE(take_from_a_stopped_pass, 6),
 	HTW_CASE(add_in_a_stopped_pass, 12),

@@ -137,7 +137,7 @@ static void every_short_sequence(struct htw_rig *rig)
 	u64 clock;
 
 	/* The clocks are its own: once is enough. */
-	if (rig->test->start_tick || rig->test->tick_bits != 64)
+	if (!rig->test->once)
 		return;
 	htw_rig_restart(rig, 36, 0);
 	for (i = 0; i < ARRAY_SIZE(phases) * SHORT_SEQUENCES && htw_rig_ok(rig); i++) {
@@ -181,33 +181,34 @@ static void take_leaves_nothing(struct htw_rig *rig)
 static struct htw_place slow_place(const struct htw_rig *rig, u64 tick)
 {
 	struct htw_place place = {};
+	unsigned int bits = fls64(rig->geometry.radix[0]) - 1;
 	u64 window, clock_window;
 
 	tick = max(tick, rig->clock_tick);
 	for (;; place.level++) {
 		/* In two steps, for the last level's is a shift by 66. */
-		window = tick >> (6 * place.level) >> 6;
-		clock_window = rig->clock_tick >> (6 * place.level) >> 6;
+		window = tick >> (bits * place.level) >> bits;
+		clock_window = rig->clock_tick >> (bits * place.level) >> bits;
 		if (window <= clock_window + 1)
 			break;
 	}
-	place.slot = (tick >> (6 * place.level)) % 128;
+	place.slot = (tick >> (bits * place.level)) % (2 << bits);
 	return place;
 }
 
 static void expect_place(struct htw_rig *rig, u32 timer)
 {
-	struct htw_place slow = slow_place(rig, rig->timer[timer].node.tick);
-	struct htw_place place;
+	struct htw_place slow, place;
 
 	if (!htw_rig_is_live(rig, timer))
 		return;
 	place = htw_rig_place(rig, timer);
-	if (!strcmp(rig->design->name, "wheel")) {
+	if (htw_rig_is(rig, "wheel")) {
+		slow = slow_place(rig, rig->timer[timer].node.tick);
 		htw_rig_expect(rig, "level", place.level, slow.level);
 		htw_rig_expect(rig, "slot", place.slot, slow.slot);
 	}
-	if (strstr(rig->design->name, "heap"))
+	if (htw_rig_is(rig, "heap") || htw_rig_is(rig, "lazyheap"))
 		htw_rig_expect(rig, "depth of the slot", place.level, fls64(place.slot + 1) - 1);
 }
 
@@ -229,8 +230,7 @@ static void place_of_each_level(struct htw_rig *rig)
 	}
 
 	/* In an array each timer has a place of its own. */
-	if (!strcmp(rig->design->name, "list") || rig->geometry.levels ||
-	    !(rig->design->flags & HTW_DESIGN_PRECISE))
+	if (!htw_rig_is(rig, "heap") && !htw_rig_is(rig, "rbtree"))
 		return;
 	for (i = 0; i < rig->nr_timers; i++)
 		htw_rig_arm(rig, i, htw_random_length(&random, 30));
@@ -249,7 +249,7 @@ static void place_while_moving(struct htw_rig *rig)
 	u32 below = 0;
 	u32 i;
 
-	if (strcmp(rig->design->name, "wheel"))
+	if (!htw_rig_is(rig, "wheel") || rig->geometry.radix[0] != 64)
 		return;
 	for (i = 0; i < rig->nr_timers; i++)
 		htw_rig_add(rig, i, start + i);
@@ -273,7 +273,7 @@ static void geometry_covers_the_ticks(struct htw_rig *rig)
 		htw_rig_restart(rig, bits[i], 0);
 		levels = rig->geometry.levels;
 		htw_rig_expect(rig, "slots, with levels or without", !htw_rig_slots(rig), !levels);
-		if (!strcmp(rig->design->name, "wheel"))
+		if (htw_rig_is(rig, "wheel"))
 			htw_rig_expect(rig, "levels", levels,
 				       DIV_ROUND_UP(bits[i], fls64(rig->geometry.radix[0]) - 1));
 		/* The last tick has a place, and leaves from it. */
@@ -336,8 +336,9 @@ static void design_table(struct htw_rig *rig)
 	htw_rig_expect(rig, "a name that nothing has", !htw_design_find("no such design"), true);
 	htw_rig_expect(rig, "an empty name", !htw_design_find(""), true);
 	htw_rig_expect(rig, "the default is the wheel", strcmp(htw_designs[0]->name, "wheel"), 0);
-	htw_rig_expect(rig, "unknown flags", design->flags & ~(HTW_DESIGN_FIFO | HTW_DESIGN_PRECISE |
-					  HTW_DESIGN_LINEAR), 0);
+	htw_rig_expect(rig, "unknown flags",
+		       design->flags & ~(HTW_DESIGN_FIFO | HTW_DESIGN_PRECISE | HTW_DESIGN_LINEAR),
+		       0);
 	htw_rig_expect(rig, "operations complete",
 		       design->create && design->destroy && design->add && design->del &&
 		       design->next && design->advance && design->take && design->check &&

@@ -127,10 +127,13 @@ static void budget_counts_moves(struct kunit *test)
 		htw_manual.now_ns = max(htw_manual.now_ns,
 					htw_tick_start(base->programmed_tick, HTW_ERIG_SHIFT));
 		since_ns = judged_pass(rig, cpu, since_ns);
-		KUNIT_ASSERT_LT(test, passes++, 20 * DUE_TIMERS);
+		/* Some look at a timer again and again before it is due. */
+		if (!(rig->design->flags & HTW_DESIGN_LINEAR))
+			KUNIT_ASSERT_LT(test, passes, 20 * DUE_TIMERS);
+		KUNIT_ASSERT_LT(test, passes++, 1000 * DUE_TIMERS);
 	}
 	KUNIT_EXPECT_EQ(test, atomic64_read(&rig->handed), DUE_TIMERS);
-	if (base->queue->geometry.levels)
+	if (!strcmp(rig->design->name, "wheel"))
 		KUNIT_EXPECT_GT(test, htw_erig_stats(rig).counters.work.moves, DUE_TIMERS);
 	/* Time stood still in each backlog. */
 	KUNIT_EXPECT_EQ(test, atomic64_read(&rig->max_late_ns), 0);
@@ -156,9 +159,11 @@ static void moves_ahead_are_few(struct kunit *test)
 		moves = htw_erig_stats(rig).counters.work.moves - before;
 		most = max(most, moves);
 	}
-	KUNIT_EXPECT_LE(test, most, 4 * HTW_CHUNK_OPS);
-	if (most)
+	/* It is the wheel that does. */
+	if (!strcmp(rig->design->name, "wheel")) {
+		KUNIT_EXPECT_LE(test, most, 4 * HTW_CHUNK_OPS);
 		KUNIT_EXPECT_GT(test, most, HTW_CHUNK_OPS);
+	}
 	htw_erig_follow(rig, U64_MAX);
 	KUNIT_EXPECT_EQ(test, atomic64_read(&rig->max_late_ns), 0);
 	htw_erig_audit(rig);
@@ -192,14 +197,23 @@ static u64 handed_in_time(struct kunit *test, u64 budget_ns)
 	return handed;
 }
 
-/* It stops at the end of the chunk in which the time is over. */
+/* It stops at the end of the chunk in which the time is over; some of which may be moves. */
+static void expect_chunks(struct kunit *test, u64 budget_ns, u64 chunks)
+{
+	u64 handed = handed_in_time(test, budget_ns);
+
+	KUNIT_EXPECT_LE(test, handed, chunks * HTW_CHUNK_OPS);
+	if (htw_param_row(test)->design->flags & HTW_DESIGN_PRECISE)
+		KUNIT_EXPECT_EQ(test, handed, chunks * HTW_CHUNK_OPS);
+}
+
 static void budget_of_time(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, handed_in_time(test, 0), HTW_CHUNK_OPS);
-	KUNIT_EXPECT_EQ(test, handed_in_time(test, STEP_NS), HTW_CHUNK_OPS);
-	KUNIT_EXPECT_EQ(test, handed_in_time(test, STEP_NS + 1), 2 * HTW_CHUNK_OPS);
-	KUNIT_EXPECT_EQ(test, handed_in_time(test, 7 * STEP_NS), 7 * HTW_CHUNK_OPS);
-	KUNIT_EXPECT_EQ(test, handed_in_time(test, 40 * STEP_NS - 1), 40 * HTW_CHUNK_OPS);
+	expect_chunks(test, 0, 1);
+	expect_chunks(test, STEP_NS, 1);
+	expect_chunks(test, STEP_NS + 1, 2);
+	expect_chunks(test, 7 * STEP_NS, 7);
+	expect_chunks(test, 40 * STEP_NS - 1, 40);
 }
 
 static u64 soon_ns(u32 index)
@@ -293,6 +307,7 @@ static void b71_clock_is_read_once(struct kunit *test)
 	const u32 due = 4 * HTW_CHUNK_OPS - 6;
 	struct htw_erig *rig = htw_erig_open_default(test, 1000);
 	unsigned int cpu = htw_pin(test, 0);
+	u64 answered;
 
 	htw_erig_arm_all(rig, 0, due, soon_ns);
 	htw_manual.now_ns = HTW_ERIG_START_NS + 10 * HTW_ERIG_TICK_NS;
@@ -301,11 +316,14 @@ static void b71_clock_is_read_once(struct kunit *test)
 	rig->settle = answer_with_one_tick;
 	KUNIT_EXPECT_FALSE(test, htw_erig_pass(rig, cpu));
 	KUNIT_EXPECT_EQ(test, atomic64_read(&rig->handed), due);
-	KUNIT_EXPECT_EQ(test, htw_erig_queued(rig), 4 * answer_nr);
+	/* Four chunks, or more if some of the work was to look at others. */
+	answered = htw_erig_queued(rig);
+	KUNIT_EXPECT_GE(test, answered, 4 * answer_nr);
+	KUNIT_EXPECT_EQ(test, answered, answer_next - due);
 
 	/* They come in the next pass, all of them, and its answers in the one after that. */
 	KUNIT_EXPECT_FALSE(test, htw_erig_pass(rig, cpu));
-	KUNIT_EXPECT_EQ(test, atomic64_read(&rig->handed), due + 4 * answer_nr);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&rig->handed), due + answered);
 	rig->settle = NULL;
 	htw_erig_follow(rig, U64_MAX);
 	KUNIT_EXPECT_EQ(test, htw_erig_queued(rig), 0);
@@ -348,14 +366,14 @@ static void b71_rearmed_as_due(struct kunit *test)
 }
 
 const struct htw_case htw_engine_cases_budget[] = {
-	HTW_CASE(budget_of_timers),
+	HTW_CASE_EXACT(budget_of_timers),
 	HTW_CASE(budget_counts_moves),
-	HTW_CASE(moves_ahead_are_few),
-	HTW_CASE(budget_of_time),
-	HTW_CASE(time_moves_in_a_backlog),
-	HTW_CASE(changes_in_a_backlog),
+	HTW_CASE_EXACT(moves_ahead_are_few),
+	HTW_CASE_EXACT(budget_of_time),
+	HTW_CASE_EXACT(time_moves_in_a_backlog),
+	HTW_CASE_EXACT(changes_in_a_backlog),
 	HTW_CASE(backlog_that_is_cancelled),
-	HTW_CASE(b71_clock_is_read_once),
+	HTW_CASE_EXACT(b71_clock_is_read_once),
 	HTW_CASE(b71_rearmed_as_due),
 	{}
 };

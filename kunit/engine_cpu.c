@@ -349,9 +349,9 @@ const struct htw_case htw_engine_cases_cpu[] = {
 	HTW_CASE(rearm_chooses_the_base),
 	HTW_CASE(drain_in_parts),
 	HTW_CASE(operations_during_a_drain),
-	HTW_CASE(drain_of_a_backlog),
+	HTW_CASE_EXACT(drain_of_a_backlog),
 	HTW_CASE(offline_base_takes_none),
 	HTW_CASE(reserve_and_give_back),
-	HTW_CASE(stats_are_sums),
+	HTW_CASE_EXACT(stats_are_sums),
 	{}
 };

@@ -21,9 +21,11 @@ u64 htw_erig_next(const struct htw_base *base)
 
 /* What was armed: queued if its deadline lies ahead, expired if not, and nothing else. */
 static void erig_check_armed(struct htw_erig *rig, const struct htw_group *group,
-			     const struct htw_timer *timer, u64 deadline_ns, bool queued)
+			     struct htw_erig_timer *entry, u64 deadline_ns, bool queued)
 {
+	const struct htw_timer *timer = &entry->timer;
 	struct htw_fault *fault = &rig->fault;
+	u64 clock;
 
 	htw_expect(fault, "it is queued if it is due later", queued, deadline_ns > group->now_ns);
 	htw_expect(fault, "deadline of an armed timer", timer->deadline_ns, deadline_ns);
@@ -36,6 +38,13 @@ static void erig_check_armed(struct htw_erig *rig, const struct htw_group *group
 	htw_expect(fault, "tick of an armed timer", timer->node.tick,
 		   htw_tick_up(deadline_ns, htw_erig_shift(rig)));
 	htw_expect(fault, "base of an armed timer", timer->cpu, group->held->cpu);
+	/* One that is re-armed within its tick may stay where it is, with what it had then. */
+	if (entry->tick != timer->node.tick)
+		entry->granule = 0;
+	entry->tick = timer->node.tick;
+	clock = group->held->queue->clock_tick;
+	if (rig->design->granule && entry->tick > clock)
+		entry->granule = max(entry->granule, rig->design->granule(entry->tick - clock));
 }
 
 /* The books of one timer: of its arms only the last may be open, and is if the timer is queued. */
@@ -61,7 +70,7 @@ bool htw_erig_group_arm(struct htw_erig *rig, struct htw_group *group, u32 index
 	entry->arms++;
 	queued = htw_group_arm(group, &entry->timer, deadline_ns);
 	entry->refused += !queued;
-	erig_check_armed(rig, group, &entry->timer, deadline_ns, queued);
+	erig_check_armed(rig, group, entry, deadline_ns, queued);
 	return queued;
 }
 
@@ -79,7 +88,7 @@ bool htw_erig_group_rearm(struct htw_erig *rig, struct htw_group *group, u32 ind
 	entry->arms++;
 	queued = htw_group_rearm(group, &entry->timer, deadline_ns);
 	entry->refused += !queued;
-	erig_check_armed(rig, group, &entry->timer, deadline_ns, queued);
+	erig_check_armed(rig, group, entry, deadline_ns, queued);
 	return queued;
 }
 
@@ -267,7 +276,7 @@ struct htw_engine_stats htw_erig_stats(struct htw_erig *rig)
 	return stats;
 }
 
-/* The tick of the earliest timer that is queued on a CPU. */
+/* The earliest tick at which a timer of a CPU has to be handed over, with what the design adds. */
 u64 htw_erig_earliest(const struct htw_erig *rig, unsigned int cpu)
 {
 	u64 earliest = HTW_TICK_NONE;
@@ -277,7 +286,7 @@ u64 htw_erig_earliest(const struct htw_erig *rig, unsigned int cpu)
 	for (i = 0; i < rig->nr; i++) {
 		timer = &rig->timer[i].timer;
 		if (timer->state == HTW_QUEUED && timer->cpu == cpu)
-			earliest = min(earliest, timer->node.tick);
+			earliest = min(earliest, timer->node.tick + rig->timer[i].granule);
 	}
 	return earliest;
 }

@@ -77,7 +77,7 @@ static void b18_off_when_empty(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, base->programmed_tick, HTW_TICK_NONE);
 		/* And a pass that takes the last one. */
 		htw_erig_arm(rig, 0, after(1));
-		htw_erig_run(rig, after(2));
+		htw_erig_run(rig, after(3));
 		KUNIT_EXPECT_EQ(test, base->programmed_tick, HTW_TICK_NONE);
 		htw_manual.now_ns += 1ULL << 50;
 	}
@@ -277,7 +277,8 @@ static void expect_none_due(struct htw_erig *rig)
 
 	for (i = 0; i < RANDOM_TIMERS; i++) {
 		if (rig->timer[i].timer.state == HTW_QUEUED)
-			KUNIT_ASSERT_GT(rig->test, rig->timer[i].timer.node.tick, now_tick);
+			KUNIT_ASSERT_GT(rig->test, rig->timer[i].timer.node.tick +
+					rig->timer[i].granule, now_tick);
 	}
 }
 
@@ -337,14 +338,14 @@ static void random_operations(struct kunit *test)
 }
 
 const struct htw_case htw_engine_cases_program[] = {
-	HTW_CASE(earlier_arm_reprograms),
+	HTW_CASE_EXACT(earlier_arm_reprograms),
 	HTW_CASE(b18_off_when_empty),
-	HTW_CASE(b20_modify_to_earlier),
-	HTW_CASE(b21_later_insert_hides_nothing),
-	HTW_CASE(b24_first_moved_later),
+	HTW_CASE_EXACT(b20_modify_to_earlier),
+	HTW_CASE_EXACT(b21_later_insert_hides_nothing),
+	HTW_CASE_EXACT(b24_first_moved_later),
 	HTW_CASE(later_rearm_starts_nothing),
 	HTW_CASE(a_group_programs_once),
-	HTW_CASE(pass_programs_the_next),
+	HTW_CASE_EXACT(pass_programs_the_next),
 	HTW_CASE(random_operations),
 	{}
 };

@@ -41,7 +41,7 @@ static void erig_receive(struct htw_erig *rig, const struct htw_pass *pass,
 			 struct htw_erig_timer *entry)
 {
 	struct htw_timer *timer = &entry->timer;
-	u64 start_ns = htw_tick_start(timer->node.tick, htw_erig_shift(rig));
+	u64 start_ns = htw_tick_start(timer->node.tick + entry->granule, htw_erig_shift(rig));
 
 	if (pass->now_ns < timer->deadline_ns)
 		htw_blame(&rig->fault, "never early", pass->now_ns, timer->deadline_ns);
@@ -99,7 +99,8 @@ static void erig_settle(struct htw_pass *pass)
 struct htw_engine_config htw_erig_config(struct kunit *test)
 {
 	return (struct htw_engine_config){
-		.design		= htw_param_design(test),
+		.design		= htw_param_row(test)->design,
+		.geometry	= htw_param_row(test)->geometry,
 		.clock		= &htw_manual_clock,
 		.tick_shift	= HTW_ERIG_SHIFT,
 		.budget_timers	= U64_MAX,
@@ -127,6 +128,7 @@ struct htw_erig *htw_erig_open(struct kunit *test, const struct htw_engine_confi
 	test->priv = rig;
 	rig->test = test;
 	rig->design = config->design;
+	rig->any_order = rig->design->granule;
 	rig->ops = (struct htw_engine_ops){ .expire = erig_expire, .settle = erig_settle };
 	own.ops = &rig->ops;
 	htw_manual = (struct htw_manual){ .now_ns = start_ns };

@@ -35,6 +35,8 @@
  * @disarmed: how often it was taken out
  * @replaced: arms that a re-arm of the queued timer replaced
  * @fired: arms that ended in a pass
+ * @tick: its tick, and
+ * @granule: how many ticks later it may be handed over
  *
  * Written by whoever serializes the operations on the timer; @fired by passes, with the lock of its
  * base.
@@ -46,6 +48,8 @@ struct htw_erig_timer {
 	u64			disarmed;
 	u64			replaced;
 	u64			fired;
+	u64			tick;
+	u64			granule;
 };
 
 /**
@@ -60,7 +64,8 @@ struct htw_erig_timer {
  * @pass_ns: manual clock: the time at which the pass began
  * @last_tick: manual clock: the tick of the timer that was handed over last in this pass
  * @any_order: timers may be overdue when they come into a queue, and those have no order
- * @max_late_ns: largest lateness, beyond the tick, of a timer that was handed over
+ * @max_late_ns: largest lateness, beyond the tick and what the design may add to it, of what was
+ *	handed over
  * @settle: called by each settle(); may be NULL
  * @fault: the first violation
  */

@@ -13,11 +13,11 @@ unsigned long long htw_engine_seed;
 module_param_named(seed, htw_engine_seed, ullong, 0444);
 MODULE_PARM_DESC(seed, "Seed of the random tests; 0, the default, draws one, which the log shows");
 
-unsigned int htw_engine_ms = 200;
+unsigned int htw_engine_ms = 100;
 module_param_named(ms, htw_engine_ms, uint, 0444);
 MODULE_PARM_DESC(ms, "Duration of each test with threads, in milliseconds");
 
-unsigned int htw_engine_ops = 20000;
+unsigned int htw_engine_ops = 8000;
 module_param_named(ops, htw_engine_ops, uint, 0444);
 MODULE_PARM_DESC(ops, "Operations of each random stream");
 

@@ -97,6 +97,13 @@ static void due_at_arm_needs_no_pass(struct kunit *test)
 /* The ways in which a timer can come to a queue that has idled. */
 enum way { WAY_ARM, WAY_OTHER_CPU, WAY_BATCH, WAY_REARM, WAYS };
 
+/* What these promise, though the contract does not ask for it. */
+static bool never_moves_the_next(const char *name)
+{
+	return !strcmp(name, "wheel") || !strcmp(name, "heap") || !strcmp(name, "rbtree") ||
+	       !strcmp(name, "list");
+}
+
 static void idle_then_one_tick(struct kunit *test, u64 idle_ns, enum way way)
 {
 	struct htw_erig *rig = htw_erig_open_default(test, HTW_CHUNK_OPS + 1);
@@ -130,7 +137,8 @@ static void idle_then_one_tick(struct kunit *test, u64 idle_ns, enum way way)
 	htw_erig_follow(rig, htw_tick_start(tick, HTW_ERIG_SHIFT));
 	KUNIT_EXPECT_EQ_MSG(test, atomic64_read(&rig->handed), 1, "way %u, idle %llu", way,
 			    idle_ns);
-	KUNIT_EXPECT_EQ(test, htw_erig_stats(rig).counters.work.moves, moves);
+	if (never_moves_the_next(rig->engine->config.design->name))
+		KUNIT_EXPECT_EQ(test, htw_erig_stats(rig).counters.work.moves, moves);
 	htw_erig_follow(rig, U64_MAX);
 	KUNIT_EXPECT_EQ(test, atomic64_read(&rig->max_late_ns), 0);
 	htw_erig_audit(rig);
@@ -274,11 +282,11 @@ static void b51_never(struct kunit *test)
 }
 
 const struct htw_case htw_engine_cases_time[] = {
-	HTW_CASE(never_early_to_the_ns),
-	HTW_CASE(due_at_arm_needs_no_pass),
-	HTW_CASE(b02_one_tick_after_a_long_idle),
+	HTW_CASE_EXACT(never_early_to_the_ns),
+	HTW_CASE_EXACT(due_at_arm_needs_no_pass),
+	HTW_CASE_EXACT(b02_one_tick_after_a_long_idle),
 	HTW_CASE(b53_start_clocks),
-	HTW_CASE(b65_time_goes_backwards),
-	HTW_CASE(b51_never),
+	HTW_CASE_EXACT(b65_time_goes_backwards),
+	HTW_CASE_EXACT(b51_never),
 	{}
 };

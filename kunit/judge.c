@@ -12,6 +12,7 @@
 #include <linux/minmax.h>
 
 #include "judge.h"
+#include "rows.h"
 
 /* Where, what was done, and what came out. */
 #define RIG_FAILURE	"%s, %u bits from %llu, seed %llu, step %u, clock %llu, " \
@@ -20,13 +21,16 @@
 static void rig_fail(struct htw_rig *rig, const char *what, u64 got, const char *relation,
 		     u64 expected)
 {
+	struct htw_row row = { .design = rig->design, .geometry = rig->geometry };
 	struct htw_test *test = rig->test;
+	char name[HTW_ROW_NAME];
 
 	if (test->failed)
 		return;
 	test->failed = true;
+	htw_row_name(&row, name);
 	snprintf(test->text, sizeof(test->text),
-		 RIG_FAILURE, rig->design->name, test->tick_bits, test->start_tick, test->seed,
+		 RIG_FAILURE, name, test->tick_bits, test->start_tick, test->seed,
 		 rig->steps, rig->queue ? rig->queue->clock_tick : 0, rig->operation,
 		 rig->argument[0], rig->argument[1], what, relation, expected, got);
 }
@@ -211,7 +215,7 @@ void htw_judge_advance(struct htw_rig *rig, u64 now_tick, u64 budget, bool more,
 	htw_rig_expect_at_most(rig, "clock after advance()", rig->clock_tick,
 			       max(clock_tick, now_tick));
 	htw_rig_expect_at_most(rig, "units of work", units, budget);
-	htw_rig_expect_at_most(rig, "slots looked at", work->slots, units + slots);
+	htw_rig_expect_at_most(rig, "slots looked at", work->slots, 2 * units + slots);
 	if (work->due)
 		htw_rig_expect_at_least(rig, "slots looked at", work->slots, 1);
 	if (more) {

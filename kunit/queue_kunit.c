@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit suite htwheel_queue: the battery that selftests/queue runs in userspace, on the designs as
- * they are in htwheel.ko. Every test runs for each design of the table at each start clock.
+ * they are in htwheel.ko. Every test runs for each row, a design and a shape, at its start
+ * clocks.
  */
 #include <linux/kernel.h>
 #include <linux/random.h>
@@ -16,8 +17,8 @@ static unsigned long long seed;
 module_param(seed, ullong, 0444);
 MODULE_PARM_DESC(seed, "Seed of the random tests; 0, the default, draws one, which the log shows");
 
-/* With two designs this makes some 1.5 million operations of all streams together. */
-static unsigned long long ops = 20000;
+/* With a dozen of rows this makes some 2 million operations of all streams together. */
+static unsigned long long ops = 5000;
 module_param(ops, ullong, 0444);
 MODULE_PARM_DESC(ops, "Operations of each random stream");
 
@@ -27,70 +28,80 @@ static struct kunit_case kunit_cases[MAX_CASES + 1];
 
 static u64 steps;
 
-/*
- * KUnit takes a parameter for an opaque pointer and only asks whether it is NULL. Ours is no
- * pointer but a number: 1 + the index of the design * the number of starts + the index of the
- * start.
+/**
+ * struct param - what one run of a test is about
+ * @row: the row
+ * @start: the start
  */
-static unsigned int nr_starts(void)
+struct param {
+	const struct htw_row	*row;
+	const struct htw_start	*start;
+};
+
+#define MAX_PARAMS	256
+static struct htw_row rows[HTW_ROWS_MAX];
+static unsigned int nr_rows;
+static struct param params[MAX_PARAMS + 1];
+
+/* Ends with one without a row. */
+static int fill_params(void)
 {
-	unsigned int nr = 0;
+	const struct htw_start *start;
+	struct param *param = params;
+	unsigned int i;
 
-	while (htw_starts[nr].bits)
-		nr++;
-	return nr;
-}
-
-static unsigned int nr_designs(void)
-{
-	unsigned int nr = 0;
-
-	while (htw_designs[nr])
-		nr++;
-	return nr;
+	nr_rows = htw_rows_fill(rows);
+	for (i = 0; i < nr_rows; i++) {
+		for (start = htw_starts; start->bits; start++) {
+			if (!htw_start_wanted(&rows[i], start))
+				continue;
+			if (param == params + MAX_PARAMS)
+				return -E2BIG;
+			*param++ = (struct param){ .row = &rows[i], .start = start };
+		}
+	}
+	return 0;
 }
 
 #ifdef HTW_KUNIT_GENERATOR_HAS_TEST
-static const void *designs_and_starts(struct kunit *test, const void *previous, char *description)
+static const void *rows_and_starts(struct kunit *test, const void *previous, char *description)
 #else
-static const void *designs_and_starts(const void *previous, char *description)
+static const void *rows_and_starts(const void *previous, char *description)
 #endif
 {
-	unsigned long index = (unsigned long)previous;
-	const struct htw_design *design;
-	const struct htw_start *start;
+	const struct param *param = previous ? (const struct param *)previous + 1 : params;
+	char name[HTW_ROW_NAME];
 
-	if (index == nr_designs() * nr_starts())
+	if (!param->row)
 		return NULL;
-	design = htw_designs[index / nr_starts()];
-	start = &htw_starts[index % nr_starts()];
-	snprintf(description, KUNIT_PARAM_DESC_SIZE, "%s, %u bits from %llu", design->name,
-		 start->bits, start->tick);
-	return (void *)(index + 1);
+	htw_row_name(param->row, name);
+	snprintf(description, KUNIT_PARAM_DESC_SIZE, "%s, %u bits from %llu", name,
+		 param->start->bits, param->start->tick);
+	return param;
 }
 
-static void describe(struct htw_test *run, struct kunit *test, unsigned int *design)
+static const struct htw_row *run_row(struct kunit *test)
 {
-	unsigned long index = (unsigned long)test->param_value - 1;
-	const struct htw_start *start = &htw_starts[index % nr_starts()];
-
-	*design = index / nr_starts();
-	*run = (struct htw_test){
-		.design		= htw_designs[*design],
-		.start_tick	= start->tick,
-		.geometry	= htw_design_default(htw_designs[*design]),
-		.tick_bits	= start->bits,
-		.seed		= seed,
-		.ops		= ops,
-	};
+	return ((const struct param *)test->param_value)->row;
 }
 
-static struct htw_test *new_run(struct kunit *test, unsigned int *design)
+static struct htw_test *new_run(struct kunit *test)
 {
 	struct htw_test *run = kunit_kzalloc(test, sizeof(*run), GFP_KERNEL);
+	const struct param *param = test->param_value;
 
 	KUNIT_ASSERT_NOT_NULL(test, run);
-	describe(run, test, design);
+	*run = (struct htw_test){
+		.design		= param->row->design,
+		.geometry	= param->row->geometry,
+		.once		= htw_start_once(param->row, param->start),
+		/* Each sequence makes a queue of its own, which is slow with all checkers on. */
+		.depth		= IS_ENABLED(CONFIG_KASAN) ? 2 : 3,
+		.start_tick	= param->start->tick,
+		.tick_bits	= param->start->bits,
+		.seed		= seed,
+		.ops		= param->row->second ? ops / 4 : ops,
+	};
 	return run;
 }
 
@@ -117,8 +128,7 @@ static const struct htw_case *find_case(const char *name)
 static void run_case(struct kunit *test)
 {
 	const struct htw_case *what = find_case(test->name);
-	unsigned int design;
-	struct htw_test *run = new_run(test, &design);
+	struct htw_test *run = new_run(test);
 
 	KUNIT_ASSERT_NOT_NULL(test, what);
 	htw_case_run(run, what);
@@ -128,25 +138,23 @@ static void run_case(struct kunit *test)
 static void random_stream(struct kunit *test)
 {
 	const struct htw_stream_profile *profile;
-	unsigned int design;
-	struct htw_test *run = new_run(test, &design);
+	struct htw_test *run = new_run(test);
 
-	htw_roll_note(run->design);
+	htw_roll_note(run);
 	for (profile = htw_stream_profiles; profile->name && !run->failed; profile++)
 		htw_stream_run(run, profile);
 	judge(test, run);
 }
 
-/* Each design with the next one of the table, the last with the first. */
+/* Each row with the next other design, the last with the first. */
 static void designs_agree(struct kunit *test)
 {
 	const struct htw_stream_profile *profile;
-	unsigned int design;
-	struct htw_test *run = new_run(test, &design);
+	struct htw_test *run = new_run(test);
 
-	htw_roll_note(run->design);
+	htw_roll_note(run);
 	for (profile = htw_stream_profiles; profile->name && !run->failed; profile++)
-		htw_stream_run_pair(run, htw_designs[(design + 1) % nr_designs()], profile);
+		htw_stream_run_pair(run, htw_row_partner(rows, nr_rows, run_row(test)), profile);
 	judge(test, run);
 }
 
@@ -169,8 +177,8 @@ static int draw_seed(struct kunit_suite *suite)
 }
 
 static const struct kunit_case own_cases[] = {
-	KUNIT_CASE_PARAM(random_stream, designs_and_starts),
-	KUNIT_CASE_PARAM(designs_agree, designs_and_starts),
+	KUNIT_CASE_PARAM(random_stream, rows_and_starts),
+	KUNIT_CASE_PARAM(designs_agree, rows_and_starts),
 	KUNIT_CASE(b88_every_design_was_run),
 };
 
@@ -185,7 +193,7 @@ kunit_test_suite(htwheel_queue_suite);
 /* Returns the entry behind those that it filled, or NULL if they are too many. */
 static struct kunit_case *fill_cases(struct kunit_case *entry, const struct htw_case *table)
 {
-	static const struct kunit_case model = KUNIT_CASE_PARAM(run_case, designs_and_starts);
+	static const struct kunit_case model = KUNIT_CASE_PARAM(run_case, rows_and_starts);
 
 	for (; table->name; table++) {
 		if (entry == kunit_cases + MAX_CASES)
@@ -205,6 +213,8 @@ static int __init htw_queue_kunit_init(void)
 
 	for (table = htw_case_tables; *table && entry; table++)
 		entry = fill_cases(entry, *table);
+	if (fill_params())
+		return -E2BIG;
 	if (!entry || entry + ARRAY_SIZE(own_cases) > kunit_cases + MAX_CASES)
 		return -E2BIG;
 	memcpy(entry, own_cases, sizeof(own_cases));

@@ -3,6 +3,7 @@
  * The test rig: operations on a queue, judged by the contract and by the oracle.
  */
 #include <linux/errno.h>
+#include <linux/bits.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -200,6 +201,18 @@ void htw_rig_follow(struct htw_rig *rig, u64 until_tick)
 }
 
 /**
+ * htw_rig_end() - advance until all that is due at a time has been handed out
+ * @rig: the rig
+ * @tick: the time; of a design that is not exact, the passes go on until they have to be there
+ *
+ * Context: as the caller's.
+ */
+void htw_rig_end(struct htw_rig *rig, u64 tick)
+{
+	htw_rig_follow(rig, htw_rig_late(rig, tick));
+}
+
+/**
  * htw_rig_take() - take timers out, whatever their ticks
  * @rig: the rig
  * @max: at most so many
@@ -230,60 +243,6 @@ u64 htw_rig_take(struct htw_rig *rig, u64 max)
 	htw_rig_expect(rig, "length of the list of taken timers", nr, taken);
 	htw_judge_state(rig, 0, false);
 	return taken;
-}
-
-/**
- * htw_rig_slots() - how many slots a queue has
- * @rig: the rig
- *
- * Context: any.
- * Return: those of all levels; 0 if the design has none.
- */
-u64 htw_rig_slots(const struct htw_rig *rig)
-{
-	u64 slots = 0;
-	u32 level;
-
-	for (level = 0; level < rig->geometry.levels; level++)
-		slots += rig->design->windows * rig->geometry.radix[level];
-	return slots;
-}
-
-/**
- * htw_rig_granule() - how much later than its tick a timer may be handed out
- * @rig: the rig
- * @tick: the tick of a timer that is added now
- *
- * Context: any.
- * Return: ticks; 0 if the design is exact.
- */
-u64 htw_rig_granule(const struct htw_rig *rig, u64 tick)
-{
-	u64 clock = rig->queue->clock_tick;
-
-	return rig->design->granule && tick > clock ? rig->design->granule(tick - clock) : 0;
-}
-
-/**
- * htw_rig_late() - when all that is due at a time must have been handed out
- * @rig: the rig
- * @tick: the time
- *
- * Context: any.
- * Return: the tick; of a design that is not exact, by so much later as its timers may be.
- */
-u64 htw_rig_late(const struct htw_rig *rig, u64 tick)
-{
-	const struct htw_oracle_entry *entry;
-	u64 late = tick;
-	u32 i;
-
-	for (i = 0; i < rig->oracle.size; i++) {
-		entry = &rig->oracle.entry[i];
-		if (entry->live && entry->tick <= tick)
-			late = max(late, entry->last_tick);
-	}
-	return late;
 }
 
 /**
@@ -328,13 +287,10 @@ static void rig_create_queue(struct htw_rig *rig, unsigned int tick_bits, u64 cl
 	struct htw_queue_config config = {
 		.tick_bits	= tick_bits,
 		.clock_tick	= clock_tick,
-		.geometry	= rig->test->geometry,
+		.geometry	= rig->wanted,
 		.numa		= NUMA_NO_NODE,
 	};
 
-	/* Some have two rigs. */
-	if (rig->design != rig->test->design)
-		config.geometry = htw_design_default(rig->design);
 	rig->tick_max = min(U64_MAX >> (64 - tick_bits), HTW_TICK_MAX);
 	rig->now_tick = clock_tick;
 	rig->clock_tick = clock_tick;
@@ -395,6 +351,8 @@ struct htw_rig *htw_rig_open(struct htw_test *test, const struct htw_design *des
 		goto err_memory;
 	rig->test = test;
 	rig->design = design;
+	/* Some have two rigs. */
+	rig->wanted = design == test->design ? test->geometry : htw_design_default(design);
 	rig->nr_timers = nr_timers;
 	rig->look_every = 1;
 	rig->check_every = 1;

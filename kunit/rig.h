@@ -17,13 +17,15 @@
 
 #include "oracle.h"
 
-#define HTW_TEXT_SIZE		384
+#define HTW_TEXT_SIZE		512
 
 /**
  * struct htw_test - one test: what is tested and how, and what came out of it
  * @design: the design
  * @start_tick: the queue's clock at the start
  * @geometry: the shape of its queues
+ * @once: the first start of its row; cases that have clocks of their own are run only there
+ * @depth: so many operations have the sequences of which all are tried
  * @tick_bits: bits of a tick
  * @seed: for random tests
  * @ops: operations of a random test
@@ -35,6 +37,8 @@ struct htw_test {
 	const struct htw_design	*design;
 	u64			start_tick;
 	struct htw_geometry	geometry;
+	bool			once;
+	unsigned int		depth;
 	unsigned int		tick_bits;
 	u64			seed;
 	u64			ops;
@@ -60,7 +64,8 @@ struct htw_rig_timer {
  * @test: the test
  * @design: the design; not always the test's, for some have two rigs
  * @queue: the queue
- * @geometry: its shape
+ * @wanted: the shape with which its queues are made
+ * @geometry: the shape that it has
  * @oracle: what the queue has to do
  * @timer: the timers; a timer's index is its place in this array and in the oracle's
  * @nr_timers: how many
@@ -79,6 +84,7 @@ struct htw_rig {
 	struct htw_test		*test;
 	const struct htw_design	*design;
 	struct htw_queue	*queue;
+	struct htw_geometry	wanted;
 	struct htw_geometry	geometry;
 	struct htw_oracle	oracle;
 	struct htw_rig_timer	*timer;
@@ -109,6 +115,7 @@ void htw_rig_del(struct htw_rig *rig, u32 index);
 bool htw_rig_advance(struct htw_rig *rig, u64 now_tick, u64 budget);
 void htw_rig_run(struct htw_rig *rig, u64 now_tick);
 void htw_rig_follow(struct htw_rig *rig, u64 until_tick);
+void htw_rig_end(struct htw_rig *rig, u64 tick);
 u64 htw_rig_take(struct htw_rig *rig, u64 max);
 u64 htw_rig_next(struct htw_rig *rig);
 struct htw_place htw_rig_place(struct htw_rig *rig, u32 index);
@@ -121,6 +128,11 @@ bool htw_rig_expect_at_most(struct htw_rig *rig, const char *what, u64 got, u64 
 bool htw_rig_expect_fired(struct htw_rig *rig, u32 index, u64 tick);
 bool htw_rig_ok(const struct htw_rig *rig);
 u64 htw_rig_slots(const struct htw_rig *rig);
+u64 htw_rig_unit(const struct htw_rig *rig, u32 level);
+u64 htw_rig_boundary(const struct htw_rig *rig, u64 unit);
+u32 htw_rig_many(const struct htw_rig *rig);
+bool htw_rig_never_moves(const struct htw_rig *rig);
+bool htw_rig_is(const struct htw_rig *rig, const char *name);
 u64 htw_rig_late(const struct htw_rig *rig, u64 tick);
 u64 htw_rig_granule(const struct htw_rig *rig, u64 tick);
 

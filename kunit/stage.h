@@ -15,19 +15,22 @@
 #include <linux/sched.h>
 
 #include "clock.h"
-#include "queue/queue.h"
+#include "rows.h"
 
 /**
  * struct htw_case - a case
  * @name: its name
  * @run: does it
+ * @exact: it says at which tick a timer leaves, so it is not for designs that are not exact
  */
 struct htw_case {
 	const char		*name;
 	void			(*run)(struct kunit *test);
+	bool			exact;
 };
 
 #define HTW_CASE(_name) { .name = #_name, .run = _name }
+#define HTW_CASE_EXACT(_name) { .name = #_name, .run = _name, .exact = true }
 
 /**
  * struct htw_manual - the time of a test that moves it by hand
@@ -93,11 +96,9 @@ static inline void htw_fault_report(struct kunit *test, struct htw_fault *fault)
 }
 
 /* The design that a case is run for. */
-static inline const struct htw_design *htw_param_design(struct kunit *test)
+static inline const struct htw_row *htw_param_row(struct kunit *test)
 {
-	const struct htw_design *const *entry = test->param_value;
-
-	return *entry;
+	return test->param_value;
 }
 
 /* The @nr-th CPU that is online; they begin again after the last. */

@@ -181,7 +181,10 @@ static u64 stream_draw_budget(struct htw_stream *stream)
 	}
 }
 
-/* Both queues have finished at the same time: what one has handed out, the other has too. */
+/*
+ * Both queues have finished at the same time: what one has handed out, the other has too. One that
+ * is not exact may be behind, as far as its own judge allows, but not ahead.
+ */
 static void stream_compare(struct htw_stream *stream)
 {
 	struct htw_rig *rig = stream->rig[0], *other = stream->rig[1];
@@ -189,6 +192,8 @@ static void stream_compare(struct htw_stream *stream)
 
 	for (i = 0; i < rig->nr_timers && htw_rig_ok(rig); i++) {
 		rig->argument[0] = i;
+		if (htw_rig_is_live(rig, i) ? rig->design->granule : other->design->granule)
+			continue;
 		htw_rig_expect(rig, "queued in one design as in the other",
 			       htw_rig_is_live(rig, i), htw_rig_is_live(other, i));
 	}
@@ -239,8 +244,10 @@ static void stream_del(struct htw_stream *stream)
 	if (!stream->rig[0]->oracle.nr)
 		return;
 	index = htw_oracle_find_live(&stream->rig[0]->oracle, index);
-	for (i = 0; i < stream->nr_rigs; i++)
-		htw_rig_del(stream->rig[i], index);
+	for (i = 0; i < stream->nr_rigs; i++) {
+		if (htw_rig_is_live(stream->rig[i], index))
+			htw_rig_del(stream->rig[i], index);
+	}
 }
 
 /* Which ones are taken is up to the design; in a pair it must not matter, so take all. */
@@ -263,8 +270,10 @@ static void stream_place(struct htw_stream *stream)
 	if (!stream->rig[0]->oracle.nr)
 		return;
 	index = htw_oracle_find_live(&stream->rig[0]->oracle, index);
-	for (i = 0; i < stream->nr_rigs; i++)
-		htw_rig_place(stream->rig[i], index);
+	for (i = 0; i < stream->nr_rigs; i++) {
+		if (htw_rig_is_live(stream->rig[i], index))
+			htw_rig_place(stream->rig[i], index);
+	}
 }
 
 /* Now and then near the end of time. */

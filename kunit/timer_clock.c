@@ -222,7 +222,7 @@ static void b64_monotonic_at_resume(struct kunit *test)
 const struct htw_case htw_timer_cases_clock[] = {
 	HTW_CASE(views_at_the_ends),
 	HTW_CASE(views_there_and_back),
-	HTW_CASE(b64_boottime_at_resume),
-	HTW_CASE(b64_monotonic_at_resume),
+	HTW_CASE_EXACT(b64_boottime_at_resume),
+	HTW_CASE_EXACT(b64_monotonic_at_resume),
 	{}
 };

@@ -357,13 +357,13 @@ static void b34_destroyed_with_all_it_has(struct kunit *test)
 }
 
 const struct htw_case htw_timer_cases_event[] = {
-	HTW_CASE(events_in_order),
-	HTW_CASE(b28_cancel_before_the_read),
-	HTW_CASE(b41_nothing_left_to_read),
+	HTW_CASE_EXACT(events_in_order),
+	HTW_CASE_EXACT(b28_cancel_before_the_read),
+	HTW_CASE_EXACT(b41_nothing_left_to_read),
 	HTW_CASE(b37_every_result_counts),
-	HTW_CASE(lateness),
-	HTW_CASE(owners_share_a_tick),
-	HTW_CASE(who_is_woken),
+	HTW_CASE_EXACT(lateness),
+	HTW_CASE_EXACT(owners_share_a_tick),
+	HTW_CASE_EXACT(who_is_woken),
 	HTW_CASE(b34_destroyed_with_all_it_has),
 	{}
 };

@@ -366,8 +366,8 @@ static void read_of_a_mixture(struct kunit *test)
 const struct htw_case htw_timer_cases_keep[] = {
 	HTW_CASE(state_table_of_those_that_stay),
 	HTW_CASE(idle_ones_count),
-	HTW_CASE(one_name_for_ever),
+	HTW_CASE_EXACT(one_name_for_ever),
 	HTW_CASE(who_stays),
-	HTW_CASE(read_of_a_mixture),
+	HTW_CASE_EXACT(read_of_a_mixture),
 	{}
 };

@@ -472,7 +472,7 @@ static void random_operations_in_small_passes(struct kunit *test)
 }
 
 const struct htw_case htw_timer_cases_model[] = {
-	HTW_CASE(random_operations),
-	HTW_CASE(random_operations_in_small_passes),
+	HTW_CASE_EXACT(random_operations),
+	HTW_CASE_EXACT(random_operations_in_small_passes),
 	{}
 };

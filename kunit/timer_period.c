@@ -427,15 +427,15 @@ static void b65_clock_goes_back(struct kunit *test)
 }
 
 const struct htw_case htw_timer_cases_period[] = {
-	HTW_CASE(b48_missed_periods),
+	HTW_CASE_EXACT(b48_missed_periods),
 	HTW_CASE(b44_first_deadline_long_ago),
 	HTW_CASE(b46_longest_and_shortest_period),
 	HTW_CASE(b46_last_periods_of_the_clock),
-	HTW_CASE(b49_no_drift),
-	HTW_CASE(b50_period_below_a_tick),
-	HTW_CASE(b70_unread_ones_cost_nothing),
+	HTW_CASE_EXACT(b49_no_drift),
+	HTW_CASE_EXACT(b50_period_below_a_tick),
+	HTW_CASE_EXACT(b70_unread_ones_cost_nothing),
 	HTW_CASE(burst_takes_its_turn),
 	HTW_CASE(a_period_ends_during_delivery),
-	HTW_CASE(b65_clock_goes_back),
+	HTW_CASE_EXACT(b65_clock_goes_back),
 	{}
 };

@@ -32,7 +32,8 @@ const struct htw_clock htw_alarm_clock = {
 struct htw_engine_config htw_trig_config(struct kunit *test)
 {
 	return (struct htw_engine_config){
-		.design		= htw_param_design(test),
+		.design		= htw_param_row(test)->design,
+		.geometry	= htw_param_row(test)->geometry,
 		.clock		= &htw_manual_clock,
 		.ops		= &htw_timer_engine_ops,
 		.tick_shift	= HTW_TRIG_SHIFT,

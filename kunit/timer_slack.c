@@ -291,11 +291,11 @@ static void slack_at_the_ends(struct kunit *test)
 const struct htw_case htw_timer_cases_slack[] = {
 	HTW_CASE(slack_is_the_roundest_tick),
 	HTW_CASE(slack_of_any_length),
-	HTW_CASE(slack_is_kept_to),
+	HTW_CASE_EXACT(slack_is_kept_to),
 	HTW_CASE(slack_shares_wake_ups),
 	HTW_CASE(slack_is_cut),
-	HTW_CASE(slack_stays),
-	HTW_CASE(slack_of_a_periodic_one),
+	HTW_CASE_EXACT(slack_stays),
+	HTW_CASE_EXACT(slack_of_a_periodic_one),
 	HTW_CASE(slack_at_the_ends),
 	{}
 };

@@ -343,6 +343,6 @@ const struct htw_case htw_timer_cases_sweep[] = {
 	HTW_CASE(scale_to_the_nanosecond),
 	HTW_CASE(moves_only_what_is_armed),
 	HTW_CASE(sweep_wakes_the_reader),
-	HTW_CASE(turns_follow_the_shift),
+	HTW_CASE_EXACT(turns_follow_the_shift),
 	{}
 };

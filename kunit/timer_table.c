@@ -398,7 +398,7 @@ static void b55_last_deadlines(struct kunit *test)
 const struct htw_case htw_timer_cases_table[] = {
 	HTW_CASE(state_table),
 	HTW_CASE(wrong_names),
-	HTW_CASE(b25_remaining_time),
-	HTW_CASE(b55_last_deadlines),
+	HTW_CASE_EXACT(b25_remaining_time),
+	HTW_CASE_EXACT(b55_last_deadlines),
 	{}
 };

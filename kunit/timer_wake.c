@@ -485,7 +485,7 @@ const struct htw_case htw_timer_cases_wake[] = {
 	HTW_CASE(at_once),
 	HTW_CASE(number_of_events),
 	HTW_CASE(withdrawn_ones_do_not_count),
-	HTW_CASE(number_of_events_of_a_pass),
+	HTW_CASE_EXACT(number_of_events_of_a_pass),
 	HTW_CASE(no_wake_up_before_its_time),
 	HTW_CASE(turns_stay_readable),
 	HTW_CASE(alarm_is_for_the_oldest),

@@ -385,6 +385,10 @@ static void expect_place(struct htw_trig *rig, const struct htwheel_dump_entry *
 				geometry.radix[entry->level]);
 		return;
 	}
+	/* An array heap; others say what they like. */
+	if (strcmp(rig->engine->config.design->name, "heap") &&
+	    strcmp(rig->engine->config.design->name, "lazyheap"))
+		return;
 	KUNIT_ASSERT_LT(test, entry->slot, per_cpu_ptr(rig->engine->bases, entry->cpu)->queue->nr);
 	KUNIT_ASSERT_GE(test, entry->slot + 1, 1U << entry->level);
 	KUNIT_ASSERT_LT(test, entry->slot + 1, 2U << entry->level);

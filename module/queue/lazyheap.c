@@ -4,8 +4,7 @@
  *
  * The array is that of the indexed heap (heap.c). But a node that is deleted leaves its entry
  * behind, dead, and is free at once; the entry is dropped when it comes to the top. So a cancel is
- * a store, where the indexed heap moves log2(n) entries. That pays if most timers fire; if most are
- * cancelled, as timeouts are, the dead have to be moved to the top one by one.
+ * a store, where the indexed heap moves log2(n) entries, which pays if most timers fire.
  *
  * They are bounded: never more than LAZY_SPARE beyond the number of the living. A delete that would
  * pass the bound drops others in exchange, at log2(n) steps, so what is saved is a constant factor,
@@ -13,7 +12,7 @@
  * numbered, and a second array tells where each is.
  *
  * Example. Ticks [3 5 4], and 5 is deleted: [3 x 4]. 3 is due: 4 comes to the top, [4 x]. Had the
- * dead one come there, it would have been dropped, at one unit of work.
+ * dead one come there, it would have been dropped.
  *
  * Sources: folklore; what becomes of it without a bound: golang/go issues 15698 and 75935.
  */
@@ -181,12 +180,13 @@ static int lazy_check(const struct htw_queue *queue)
 {
 	const struct htw_lazy *lazy = to_const_lazy(queue);
 	const struct htw_entry *entry;
-	u64 i, dead = 0;
+	u64 i, at, dead = 0;
 
 	for (i = 0; i < lazy_length(lazy); i++) {
 		entry = htw_entry_at(&lazy->heap, i);
-		if (lazy_is_dead(entry) ? *lazy_where(lazy, entry->owner >> 1) != i :
-					  htw_entry_node(entry)->index != i)
+		at = entry->owner >> 1;
+		if (lazy_is_dead(entry) ? at >= lazy->dead || *lazy_where(lazy, at) != i :
+		    htw_entry_node(entry)->index != i || htw_entry_node(entry)->tick != entry->tick)
 			return __LINE__;
 		if (i && htw_entry_before(entry, htw_entry_at(&lazy->heap, (i - 1) / 2)))
 			return __LINE__;

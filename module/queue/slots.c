@@ -143,7 +143,7 @@ int htw_slots_check(const struct htw_queue *queue,
 		line = slots_check_one(slots, slot, belongs, &nr);
 	if (line)
 		return line;
-	if (!!queue->nr == (slots->next_tick == HTW_TICK_NONE))
+	if (queue->nr ? slots->next_tick == HTW_TICK_NONE : slots->next_tick != HTW_TICK_NONE)
 		return __LINE__;
 	return nr == queue->nr ? 0 : __LINE__;
 }

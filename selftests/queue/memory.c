@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that runs out: create() gives NULL; reserve() gives -ENOMEM, and the room is what it was.
- * That nothing leaks and nothing is touched outside the room is the address sanitizer's to see.
+ * What a cancel costs; and memory that runs out: create() gives NULL; reserve() gives -ENOMEM, and
+ * the room is what it was. That nothing leaks and nothing is touched outside the room is the
+ * address sanitizer's to see.
  */
 #include <stdio.h>
+#include <time.h>
 
 #include <linux/errno.h>
+#include <linux/minmax.h>
 #include <linux/slab.h>
 
 #include "memory.h"
@@ -39,6 +42,27 @@ static bool reserve_fails_at(struct htw_queue *queue, unsigned long call)
 	return !ret && !queue->design->reserve(queue, ROOM);
 }
 
+/* Each of the allocations in turn; there is one, at least. False if all of them were noticed. */
+static bool create_fails(const struct htw_design *design, const struct htw_queue_config *config)
+{
+	struct htw_queue *queue;
+	unsigned long call;
+
+	for (call = 1;; call++) {
+		shim_failing_call = call;
+		queue = design->create(config);
+		if (shim_failing_call)
+			break;
+		if (queue)
+			return true;
+	}
+	/* It made fewer calls than that. */
+	shim_failing_call = 0;
+	if (queue)
+		design->destroy(queue);
+	return !queue || call == 1;
+}
+
 static const char *memory_fault(const struct htw_test *test, struct htw_node *node)
 {
 	const struct htw_design *design = test->design;
@@ -53,9 +77,7 @@ static const char *memory_fault(const struct htw_test *test, struct htw_node *no
 	unsigned long call;
 	LIST_HEAD(due);
 
-	shim_failing_call = 1;
-	queue = design->create(&config);
-	if (queue)
+	if (create_fails(design, &config))
 		return "create() without memory gives a queue";
 	queue = design->create(&config);
 	if (!queue)
@@ -69,7 +91,8 @@ static const char *memory_fault(const struct htw_test *test, struct htw_node *no
 	}
 	if (design->check(queue))
 		return "check() finds a fault afterwards";
-	design->advance(queue, test->start_tick + 20000, HTW_BUDGET_NONE, &due, &work);
+	/* By then one that is not exact has to have them handed out too. */
+	design->advance(queue, test->start_tick + 200000, HTW_BUDGET_NONE, &due, &work);
 	if (work.due != ROOM)
 		return "not all timers are handed out afterwards";
 	design->destroy(queue);
@@ -91,4 +114,85 @@ void memory_case(struct htw_test *test)
 		return;
 	test->failed = true;
 	snprintf(test->text, sizeof(test->text), "%s: %s", test->design->name, fault);
+}
+
+#define FEW		2000
+#define MANY		200000
+#define CANCELS		1000
+#define ROUNDS		5
+
+/*
+ * By how much a cancel may become dearer if there are a hundred times as many timers: a few cache
+ * misses, or steps in a tree, but no search (FAULTS B89).
+ */
+#define CANCEL_GROWTH	40
+
+static u64 cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+/* The CPU time of CANCELS scattered cancels among @nr timers; the best of some rounds. */
+static u64 cancels_ns(struct htw_queue *queue, struct htw_node *node, u32 nr, u64 start_tick)
+{
+	u64 best = U64_MAX, begin;
+	u32 round, i;
+
+	for (i = 0; i < nr; i++) {
+		node[i].tick = start_tick + 100 + i / 16;
+		queue->design->add(queue, &node[i]);
+	}
+	for (round = 0; round < ROUNDS; round++) {
+		begin = cpu_ns();
+		for (i = 0; i < CANCELS; i++)
+			queue->design->del(queue, &node[(u64)i * 7919 % nr]);
+		best = min(best, cpu_ns() - begin);
+		/* At the end, where a list finds their places at once. */
+		for (i = 0; i < CANCELS; i++) {
+			node[(u64)i * 7919 % nr].tick = start_tick + 100 + nr;
+			queue->design->add(queue, &node[(u64)i * 7919 % nr]);
+		}
+	}
+	for (i = 0; i < nr; i++)
+		queue->design->del(queue, &node[i]);
+	return best;
+}
+
+/**
+ * cancel_case() - a cancel takes about as long among many timers as among few
+ * @test: the test
+ */
+void cancel_case(struct htw_test *test)
+{
+	const struct htw_design *design = test->design;
+	struct htw_queue_config config = {
+		.tick_bits	= test->tick_bits,
+		.clock_tick	= test->start_tick,
+		.geometry	= test->geometry,
+		.numa		= NUMA_NO_NODE,
+	};
+	struct htw_node *node;
+	struct htw_queue *queue;
+	u64 few, many;
+
+	/* The clock does not matter. */
+	if (!test->once)
+		return;
+	node = kvcalloc(MANY, sizeof(*node), GFP_KERNEL);
+	queue = design->create(&config);
+	if (!node || !queue || (design->reserve && design->reserve(queue, MANY))) {
+		test->failed = true;
+		snprintf(test->text, sizeof(test->text), "%s: no memory", design->name);
+		return;
+	}
+	few = cancels_ns(queue, node, FEW, test->start_tick);
+	many = cancels_ns(queue, node, MANY, test->start_tick);
+	test->failed = many > few * CANCEL_GROWTH;
+	snprintf(test->text, sizeof(test->text), "%s: %u cancels take %llu ns of %u, %llu ns of %u",
+		 design->name, CANCELS, few, FEW, many, MANY);
+	design->destroy(queue);
+	kvfree(node);
 }

@@ -28,7 +28,7 @@ compare: ## the queue designs beside each other, with pictures (KERNEL=uml|6.1|6
 	@scripts/install-packages build plot $(if $(filter uml%,$(or $(filter-out 6.1,$(KERNEL)),uml)),uml,qemu)
 	@scripts/compare $(if $(filter command line,$(origin KERNEL)),$(KERNEL),uml)
 
-check: ## all tests; QUICK=1: only what takes under a minute (KUnit, userspace)
+check: ## all tests; QUICK=1: only what takes a minute or two (KUnit, userspace)
 	@scripts/check $(if $(QUICK),--quick)
 
 kunit: ## the KUnit suites in a user-mode kernel (KERNEL=uml|uml-debug)

@@ -75,7 +75,8 @@ struct htw_node {
 /**
  * struct htw_geometry - the shape of a queue of a design that has levels
  * @levels: levels, 0 if the design has none
- * @radix: for each level, the lowest first: so many of its slots make one of the next level
+ * @radix: for each level, the lowest first: so many of its slots make one of the next level (of a
+ *	design whose levels overlap: so many slots the level has)
  */
 struct htw_geometry {
 	u32				levels;

@@ -682,6 +682,8 @@ enum htwheel_design_property {
  * @levels: out: levels, 0 if the design has none
  * @windows: out: slots that a level has, divided by its radix
  * @radix: out: for each level, the lowest first: so many of its slots make one of the next level
+ *	(of
+ *	a design whose levels overlap, as linux does: so many slots the level has)
  * @name: out: name of the design, NUL-terminated
  * @costs: out: of arming, cancelling and firing a timer among n, separated by slashes
  * @about: out: what the design is

@@ -346,7 +346,7 @@ static void stats_are_sums(struct kunit *test)
 }
 
 const struct htw_case htw_engine_cases_cpu[] = {
-	HTW_CASE(rearm_chooses_the_base),
+	HTW_CASE_EXACT(rearm_chooses_the_base),
 	HTW_CASE(drain_in_parts),
 	HTW_CASE(operations_during_a_drain),
 	HTW_CASE_EXACT(drain_of_a_backlog),

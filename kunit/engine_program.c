@@ -170,6 +170,25 @@ static void b24_first_moved_later(struct kunit *test)
  * The same for many pairs of times, and from another CPU: which would otherwise have to be
  * interrupted, though what it waits for is early enough.
  */
+/*
+ * A timer that was far when it was armed, and is given a later deadline when it is near: a design
+ * that is not exact then has it out of the queue earlier, and the hrtimer has to know.
+ */
+static void later_rearm_with_a_smaller_granule(struct kunit *test)
+{
+	struct htw_base *base;
+	struct htw_erig *rig = open_on_one_cpu(test, 1, &base);
+	u64 deadline_ns = after(40000), last_tick;
+
+	htw_erig_arm(rig, 0, deadline_ns);
+	htw_erig_run(rig, after(39900));
+	htw_erig_rearm(rig, 0, deadline_ns + 10 * HTW_ERIG_TICK_NS);
+	last_tick = rig->timer[0].timer.node.tick + rig->timer[0].granule;
+	KUNIT_EXPECT_LE(test, base->programmed_tick, last_tick);
+	htw_erig_follow(rig, htw_tick_start(last_tick, HTW_ERIG_SHIFT));
+	KUNIT_EXPECT_EQ(test, rig->timer[0].fired, 1);
+}
+
 static void later_rearm_starts_nothing(struct kunit *test)
 {
 	static const u64 later[] = { 1, 2, 5, 10, 30, 63, 64, 65, 100, 128, 200, 1000, 4096 };
@@ -344,6 +363,7 @@ const struct htw_case htw_engine_cases_program[] = {
 	HTW_CASE_EXACT(b21_later_insert_hides_nothing),
 	HTW_CASE_EXACT(b24_first_moved_later),
 	HTW_CASE(later_rearm_starts_nothing),
+	HTW_CASE(later_rearm_with_a_smaller_granule),
 	HTW_CASE(a_group_programs_once),
 	HTW_CASE_EXACT(pass_programs_the_next),
 	HTW_CASE(random_operations),

@@ -217,7 +217,8 @@ EXPORT_SYMBOL_IF_KUNIT(htw_group_disarm);
  * @deadline_ns: the new deadline, at most KTIME_MAX
  *
  * A later deadline leaves it on its base, whose hrtimer is early enough and is let be. An earlier
- * one takes it to this CPU's, so that no other CPU has to be interrupted.
+ * one (or any, with a design that is not exact) takes it to this CPU's, so that no other CPU has to
+ * be interrupted.
  *
  * Context: within a group; the caller serializes calls for this timer.
  * Return: as htw_group_arm().
@@ -228,7 +229,12 @@ bool htw_group_rearm(struct htw_group *group, struct htw_timer *timer, u64 deadl
 	struct htw_base *base = group->held;
 
 	htw_group_disarm(group, timer);
-	if (deadline_ns <= group->now_ns || tick < timer->node.tick || !base->online)
+	/*
+	 * With a design that is not exact, a later tick may come out of the queue earlier: armed
+	 * nearer to it, the timer has a smaller granule.
+	 */
+	if (deadline_ns <= group->now_ns || tick < timer->node.tick || !base->online ||
+	    base->queue->design->granule)
 		return htw_group_arm(group, timer, deadline_ns);
 	timer->deadline_ns = deadline_ns;
 	group_enqueue(base, timer, tick);

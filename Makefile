@@ -5,6 +5,7 @@
 KDIR	?= /lib/modules/$(shell uname -r)/build
 KERNEL	?= 6.1
 PREFIX	?= /usr/local
+FUZZ_SECONDS ?= 600
 
 VERSION	:= $(shell cat VERSION)
 export INSTALL_MOD_PATH INSTALL_MOD_DIR DESTDIR PREFIX QUICK
@@ -37,6 +38,14 @@ kunit: ## the KUnit suites in a user-mode kernel (KERNEL=uml|uml-debug)
 selftests: ## the tests of the device (KERNEL=6.1|6.12|7.3|uml|uml-debug)
 	@scripts/check --part selftests-$(KERNEL)
 
+fuzz: ## fuzz the queue designs (FUZZ_SECONDS=600), or run one input and print what it is (INPUT=file)
+	@scripts/install-packages fuzz
+	@selftests/fuzz/run $(if $(INPUT),$(INPUT),--seconds $(FUZZ_SECONDS))
+
+prove: ## prove the arithmetic of the queue designs with a model checker, some minutes
+	@scripts/install-packages prove
+	@selftests/prove/run
+
 lint: ## checkpatch, sparse, W=1, shellcheck, codespell, kernel-doc; silent if all is well
 	@scripts/lint
 
@@ -58,4 +67,4 @@ help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 .DEFAULT_GOAL := module
-.PHONY: module tools examples demo compare check kunit selftests lint install uninstall dkms clean help
+.PHONY: module tools examples demo compare check kunit selftests fuzz prove lint install uninstall dkms clean help

@@ -73,7 +73,7 @@ static uint64_t number(const char *text, uint64_t least, uint64_t most)
 	return value;
 }
 
-static void parse(struct options *options, int fd, int argc, char **argv)
+static void parse(struct options *options, int argc, char **argv)
 {
 	static const struct option names[] = {
 		{ "design", required_argument, NULL, 'd' },
@@ -95,7 +95,7 @@ static void parse(struct options *options, int fd, int argc, char **argv)
 		case 'd':
 			if (options->nr == ROWS_MAX)
 				fail(EXIT_USAGE, "too many designs");
-			options->runs[options->nr++].row = rows_parse(fd, optarg);
+			options->runs[options->nr++].row = rows_parse(optarg);
 			break;
 		case 'l':
 			options->load = optarg;
@@ -134,14 +134,17 @@ static void parse(struct options *options, int fd, int argc, char **argv)
 }
 
 /* Every row, unless somebody has chosen. */
-static void choose_all(struct options *options, int fd)
+static void choose_all(struct options *options)
 {
 	struct htwheel_design rows[ROWS_MAX];
 	unsigned int i;
+	int fd;
 
 	if (options->nr)
 		return;
+	fd = device_open();
 	options->nr = rows_read(fd, rows);
+	close(fd);
 	for (i = 0; i < options->nr; i++)
 		options->runs[i].row = rows[i];
 }
@@ -160,15 +163,13 @@ int command_compare(int argc, char **argv)
 	struct options options = { .load = "seeds", .seed = 1 };
 	const struct load *load;
 	struct trace trace = { };
-	int fd = device_open();
 	bool right, quiet;
 	unsigned int i;
 
-	parse(&options, fd, argc, argv);
+	parse(&options, argc, argv);
 	if (options.seeds)
-		return seeds_tables(fd, options.seed, options.json);
-	choose_all(&options, fd);
-	close(fd);
+		return seeds_tables(options.seed, options.json);
+	choose_all(&options);
 	load = load_find(options.load);
 	if (load) {
 		load->make(&trace, options.timers ?: load->timers, options.seconds ?: load->seconds,

@@ -64,7 +64,7 @@ static uint64_t parse_tick(const char *text)
 	return tick_ns;
 }
 
-static void parse(struct options *options, int fd, int argc, char **argv)
+static void parse(struct options *options, int argc, char **argv)
 {
 	static const struct option names[] = {
 		{ "design", required_argument, NULL, 'd' },
@@ -83,7 +83,7 @@ static void parse(struct options *options, int fd, int argc, char **argv)
 		case 'd':
 			if (options->nr == ROWS_MAX)
 				fail(EXIT_USAGE, "too many designs");
-			options->runs[options->nr++].row = rows_parse(fd, optarg);
+			options->runs[options->nr++].row = rows_parse(optarg);
 			break;
 		case 't':
 			options->tick_ns = parse_tick(optarg);
@@ -111,8 +111,8 @@ static void parse(struct options *options, int fd, int argc, char **argv)
 	if (options->fires && options->nr > 1)
 		fail(EXIT_USAGE, "--fires is for one design");
 	if (!options->nr) {
-		device_info(fd, &info);
-		options->runs[options->nr++].row = rows_parse(fd, info.design);
+		device_info(device_open(), &info);
+		options->runs[options->nr++].row = rows_parse(info.design);
 	}
 }
 
@@ -134,10 +134,9 @@ int command_replay(int argc, char **argv)
 {
 	struct options options = { };
 	struct trace trace = { };
-	int fd = device_open();
 	unsigned int i;
 
-	parse(&options, fd, argc, argv);
+	parse(&options, argc, argv);
 	trace_read(&trace, options.file);
 	for (i = 0; i < options.nr; i++) {
 		options.runs[i].tick_ns = options.tick_ns;

@@ -42,7 +42,7 @@ void results_table(const struct run *runs, unsigned int nr)
 	       "PASS", "UPS", "TICKS", "TICKS", "", "FIRE");
 	for (i = 0; i < nr; i++) {
 		rows_text(&runs[i].row, text);
-		printf("%-16s%9" PRIu64 "%9" PRIu64 "%9" PRIu64 "%8.2f%10" PRIu64 "%9" PRIu64
+		printf("%-16s%9" PRIu64 "%9" PRIu64 "%9" PRIu64 " %7.2f %9" PRIu64 "%9" PRIu64
 		       "%9" PRIu64 " %9.2f %9.2f %7.0f %7.0f\n", text, runs[i].armed,
 		       runs[i].cancels, runs[i].fired,
 		       ratio(runs[i].moves, runs[i].armed), runs[i].slots, runs[i].largest,

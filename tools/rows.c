@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "device.h"
@@ -88,13 +89,15 @@ static bool parse_shape(struct htwheel_design *row, const char *text)
 }
 
 /* The row that somebody means. A shape need not be one of the table's. */
-struct htwheel_design rows_parse(int fd, const char *text)
+struct htwheel_design rows_parse(const char *text)
 {
 	struct htwheel_design rows[ROWS_MAX], row;
 	const char *colon = strchr(text, ':');
 	size_t length = colon ? (size_t)(colon - text) : strlen(text);
+	int fd = device_open();
 	unsigned int i, nr = rows_read(fd, rows);
 
+	close(fd);
 	for (i = 0; i < nr; i++) {
 		if (strlen(rows[i].name) == length && !strncmp(rows[i].name, text, length))
 			break;

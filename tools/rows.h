@@ -17,6 +17,6 @@
 unsigned int rows_read(int fd, struct htwheel_design *rows);
 void rows_text(const struct htwheel_design *row, char *text);
 void rows_shape(const struct htwheel_design *row, char *text);
-struct htwheel_design rows_parse(int fd, const char *text);
+struct htwheel_design rows_parse(const char *text);
 
 #endif /* HTWHEELCTL_ROWS_H */

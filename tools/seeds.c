@@ -197,7 +197,7 @@ static void print_json(const struct measured *all)
 }
 
 /* The load of the articles, over all systems, and their tables. */
-int seeds_tables(int fd, uint64_t seed, bool json)
+int seeds_tables(uint64_t seed, bool json)
 {
 	const struct load *load = load_find("seeds");
 	struct measured all[NR_SYSTEMS] = { }, *heap = NULL;
@@ -213,7 +213,7 @@ int seeds_tables(int fd, uint64_t seed, bool json)
 	trace_finish(&few);
 	for (i = 0; i < NR_SYSTEMS; i++) {
 		fprintf(stderr, "compare: %s, %s\n", systems[i].number, systems[i].what);
-		all[i].run.row = rows_parse(fd, systems[i].design);
+		all[i].run.row = rows_parse(systems[i].design);
 		all[i].run.tick_ns = SEEDS_TICK_NS;
 		linear = all[i].run.row.properties & HTWHEEL_DESIGN_LINEAR;
 		virtual_run(&all[i].run, linear ? &few : &trace);

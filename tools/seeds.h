@@ -8,6 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-int seeds_tables(int fd, uint64_t seed, bool json);
+int seeds_tables(uint64_t seed, bool json);
 
 #endif /* HTWHEELCTL_SEEDS_H */

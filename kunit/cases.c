@@ -94,7 +94,13 @@ const char *htw_roll_missing(void)
  */
 bool htw_start_wanted(const struct htw_row *row, const struct htw_start *start)
 {
-	return !row->second || start == htw_starts + 3 || !start[1].bits;
+	bool few = row->second;
+
+	/* All starts of all rows would take a checking kernel ten minutes, and are run elsewhere. */
+#ifdef CONFIG_KASAN
+	few = true;
+#endif
+	return !few || start == htw_starts + 3 || !start[1].bits;
 }
 
 /**

@@ -13,7 +13,7 @@ unsigned long long htw_timer_seed;
 module_param_named(seed, htw_timer_seed, ullong, 0444);
 MODULE_PARM_DESC(seed, "Seed of the random tests; 0, the default, draws one, which the log shows");
 
-unsigned int htw_timer_ms = 400;
+unsigned int htw_timer_ms = 150;
 module_param_named(ms, htw_timer_ms, uint, 0444);
 MODULE_PARM_DESC(ms, "Duration of each test with threads, in milliseconds");
 

@@ -5,16 +5,16 @@
  * A trace is a text, one operation a line, times in nanoseconds that never go back:
  *
  *	# htwheel trace 1			the first line
- *	TIME arm KEY DEADLINE [period=NS] [slack=NS] [policy=count|skip|burst|delay] [keep]
+ *	TIME arm KEY DEADLINE [period=NS] [slack=NS] [policy=POLICY] [keep]
  *	TIME rearm KEY DEADLINE
  *	TIME cancel KEY
  *	TIME fire KEY DEADLINE			seen when it was recorded; replay does not look at it
  *	TIME end				where time ends (else: when nothing waits any more)
  *
- * KEY is any number of 64 bits and means one timer at a time: an arm of one that is armed replaces
- * it; a rearm of one that is not, arms it; a cancel of one that is not, is counted and does
- * nothing. A deadline of 9223372036854775807 never comes. Empty lines, and what follows a #, are
- * comments.
+ * POLICY is count, skip, burst or delay. KEY is any number of 64 bits and means one timer at a
+ * time: an arm of one that is armed replaces it; a rearm of one that is not, arms it; a cancel of
+ * one that is not, is counted and does nothing. A deadline of 9223372036854775807 never comes.
+ * Empty lines, and what follows a #, are comments.
  */
 #ifndef HTWHEELCTL_TRACE_H
 #define HTWHEELCTL_TRACE_H

@@ -164,8 +164,8 @@ struct htw_queue_config {
  * @del: take @node out
  * @next: the tick to advance to next, or HTW_TICK_NONE
  * @advance: hand out, at the tail of @due, the nodes that are due at @now, in the order of their
- *	ticks (an exact design); true if work is left that @budget did not allow. @due may be NULL if
- *	@budget is 0.
+ *	ticks (an exact design); true if work is left that @budget did not allow. @due may be NULL
+ *	if @budget is 0.
  * @take: move up to @max nodes, in any order, to the tail of @out and say how many; the clock
  *	stays. For the CPU that goes away.
  * @check: walk the whole structure and prove its invariants; 0, or the number of the line that

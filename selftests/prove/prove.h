@@ -9,8 +9,8 @@
  * What is proved, and what is not. A queue is seen with one timer in it: where it is put by one
  * clock, what next() makes of that by the same or any later clock before the timer's time, and
  * what the design does then. Lists and bitmaps are left out: what a design does with a slot is
- * noted here instead, and what a search of the bitmap finds is told by the one slot that is occupied.
- * That the real search finds this is proved in slots.c. What many timers do to one another is for
+ * noted here instead, and what a search of the bitmap finds is told by the one slot that is
+ * occupied. That the real search finds this is proved in slots.c. What many timers do to one another is for
  * the fuzzer (selftests/fuzz).
  *
  * Bounds. None for ticks and clocks unless a proof states one. Loops are unrolled to their ends,

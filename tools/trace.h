@@ -8,8 +8,8 @@
  *	TIME arm KEY DEADLINE [period=NS] [slack=NS] [policy=POLICY] [keep]
  *	TIME rearm KEY DEADLINE
  *	TIME cancel KEY
- *	TIME fire KEY DEADLINE			seen when it was recorded; replay does not look at it
- *	TIME end				where time ends (else: when nothing waits any more)
+ *	TIME fire KEY DEADLINE		seen when it was recorded; replay does not look at it
+ *	TIME end			where time ends (else: when nothing waits any more)
  *
  * POLICY is count, skip, burst or delay. KEY is any number of 64 bits and means one timer at a
  * time: an arm of one that is armed replaces it; a rearm of one that is not, arms it; a cancel of

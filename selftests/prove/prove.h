@@ -11,9 +11,10 @@
  * what the design does then. Lists and bitmaps are left out: what a design does with a slot is
  * noted here instead, and what a search of the bitmap finds is told by the one slot that is
  * occupied. That the real search finds this is proved in slots.c. What many timers do to one
- * another is for the fuzzer (selftests/fuzz). * Bounds. None for ticks and clocks unless a proof
- * states one. Loops are unrolled to their ends, which cbmc asserts. Shapes are those that the
- * proof names.
+ * another is for the fuzzer (selftests/fuzz).
+ *
+ * Bounds. None for ticks and clocks unless a proof states one. Loops are unrolled to their ends,
+ * which cbmc asserts. Shapes are those that the proof names.
  */
 #ifndef SELFTEST_PROVE_H
 #define SELFTEST_PROVE_H

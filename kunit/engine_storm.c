@@ -123,6 +123,17 @@ static void settle_down(struct htw_erig *rig)
 	KUNIT_ASSERT_TRUE_MSG(rig->test, htw_erig_await(rig, 0), "lost timers");
 }
 
+/* One timer that twenty threads set all the time may never have come to fire. It does now. */
+static void expect_life(struct htw_erig *rig)
+{
+	struct htw_group group;
+
+	htw_group_begin(&group, rig->engine);
+	htw_erig_group_arm(rig, &group, 0, group.now_ns + NSEC_PER_MSEC);
+	htw_group_end(&group);
+	KUNIT_ASSERT_TRUE_MSG(rig->test, htw_erig_await(rig, 0), "it does not fire any more");
+}
+
 static void expect_silence(struct htw_erig *rig)
 {
 	struct htw_engine_stats stats;
@@ -161,6 +172,7 @@ static void run_storm(struct kunit *test, struct storm *storm, unsigned int thre
 	rounds = htw_crew_run(test, crew, threads, htw_engine_ms, htw_engine_seed);
 	htw_erig_audit(rig);
 	settle_down(rig);
+	expect_life(rig);
 	expect_silence(rig);
 	htw_erig_audit(rig);
 	KUNIT_EXPECT_GT(test, atomic64_read(&rig->handed), 0);

@@ -372,7 +372,8 @@ static struct mortal *beget(struct htw_hand *hand, struct htw_trig *rig)
 		return NULL;
 	}
 	htw_timers_init(&mortal->timers, rig->engine, user, MORTAL_TIMERS);
-	htw_timers_setup(&mortal->timers, rig->engine, policy);
+	htw_timers_setup(&mortal->timers, rig->engine,
+			&(struct htw_timers_config){ .policy = policy });
 	for (i = 0; i < MORTAL_TIMERS; i++) {
 		delay_ns = htw_random_length(&hand->random, 20);
 		htw_trig_try_arm(&mortal->timers, live_ns() + delay_ns, i, &id);

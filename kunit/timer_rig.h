@@ -9,6 +9,7 @@
 
 #include <linux/types.h>
 
+#include "delivery.h"
 #include "sweep.h"
 #include "timer.h"
 

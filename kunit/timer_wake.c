@@ -15,7 +15,8 @@ static struct htw_timers *own(struct htw_trig *rig, u32 events, u64 delay_ns)
 	struct htw_wake_policy policy = { .events = events, .delay_ns = delay_ns };
 	struct htw_timers *timers = htw_trig_own(rig, 100);
 
-	KUNIT_ASSERT_EQ(rig->test, htw_timers_setup(timers, rig->engine, policy), 0);
+	KUNIT_ASSERT_EQ(rig->test, htw_timers_setup(timers, rig->engine,
+			&(struct htw_timers_config){ .policy = policy }), 0);
 	return timers;
 }
 
@@ -314,7 +315,8 @@ static void setup_changes_the_engine(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, htw_timers_reserve(timers, 1), 0);
 	htw_timers_flush(timers);
 	KUNIT_EXPECT_EQ(test, first->reserved, nr);
-	KUNIT_EXPECT_EQ(test, htw_timers_setup(timers, other, policy), 0);
+	KUNIT_EXPECT_EQ(test, htw_timers_setup(timers, other,
+			&(struct htw_timers_config){ .policy = policy }), 0);
 	KUNIT_EXPECT_EQ(test, first->reserved, 0);
 	KUNIT_EXPECT_EQ(test, other->reserved, nr);
 	KUNIT_EXPECT_PTR_EQ(test, timers->engine, other);

@@ -39,7 +39,9 @@ ABI_FIELD(info, now_ns, 104);
 ABI_FIELD(info, setup, 112);
 ABI_FIELD(info, reserved2, 116);
 ABI_FIELD(info, radix, 120);
-ABI_SIZE(info, 184);
+ABI_FIELD(info, ring_entries, 184);
+ABI_FIELD(info, table_entries, 188);
+ABI_SIZE(info, 192);
 
 ABI_FIELD(setup, size, 0);
 ABI_FIELD(setup, flags, 4);
@@ -54,7 +56,9 @@ ABI_FIELD(setup, design, 48);
 ABI_FIELD(setup, levels, 64);
 ABI_FIELD(setup, reserved2, 68);
 ABI_FIELD(setup, radix, 72);
-ABI_SIZE(setup, 136);
+ABI_FIELD(setup, ring_entries, 136);
+ABI_FIELD(setup, reserved3, 140);
+ABI_SIZE(setup, 144);
 
 ABI_FIELD(op, opcode, 0);
 ABI_FIELD(op, policy, 2);
@@ -111,7 +115,23 @@ ABI_FIELD(stats, idle, 400);
 ABI_FIELD(stats, missed, 408);
 ABI_FIELD(stats, alerts, 416);
 ABI_FIELD(stats, user_timers, 424);
-ABI_SIZE(stats, 432);
+ABI_FIELD(stats, waited, 432);
+ABI_FIELD(stats, postponed, 440);
+ABI_SIZE(stats, 448);
+
+ABI_FIELD(ring, tail, 0);
+ABI_FIELD(ring, flags, 4);
+ABI_FIELD(ring, entries, 8);
+ABI_FIELD(ring, stride, 12);
+ABI_FIELD(ring, events_offset, 16);
+ABI_FIELD(ring, reserved, 20);
+ABI_FIELD(ring, waited, 24);
+ABI_FIELD(ring, reserved2, 32);
+ABI_SIZE(ring, 64);
+
+ABI_FIELD(ring_head, head, 0);
+ABI_FIELD(ring_head, reserved, 4);
+ABI_SIZE(ring_head, 64);
 
 ABI_FIELD(mass, size, 0);
 ABI_FIELD(mass, flags, 4);

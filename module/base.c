@@ -146,6 +146,43 @@ void htw_base_forward(struct htw_base *base, u64 now_ns)
 	base->queue->design->advance(base->queue, now_tick, 0, NULL, &base->counters.work);
 }
 
+/**
+ * htw_base_tick() - where in the queue a deadline belongs
+ * @base: the base
+ * @timer: the timer
+ * @deadline_ns: its deadline, at most KTIME_MAX
+ *
+ * Context: any.
+ * Return: the first tick of the deadline, or where its slack allows.
+ */
+u64 htw_base_tick(const struct htw_base *base, const struct htw_timer *timer, u64 deadline_ns)
+{
+	return htw_tick_slack(htw_tick_up(deadline_ns, base->engine->config.tick_shift),
+			      timer->slack_ticks);
+}
+
+/**
+ * htw_base_enqueue() - put a timer into the queue of a base
+ * @base: the base, its lock held; online, or its pass is under way
+ * @timer: a timer that is in no queue and in no list
+ * @deadline_ns: its deadline, at most KTIME_MAX. One that has passed is due in the next pass, or
+ *	later in the one that is under way
+ *
+ * The hrtimer is brought into line when the lock is released.
+ *
+ * Context: softirqs off.
+ */
+void htw_base_enqueue(struct htw_base *base, struct htw_timer *timer, u64 deadline_ns)
+{
+	lockdep_assert_held(&base->lock);
+	timer->deadline_ns = deadline_ns;
+	timer->node.tick = htw_base_tick(base, timer, deadline_ns);
+	WRITE_ONCE(timer->cpu, base->cpu);
+	/* Pairs with READ_ONCE() in pool_is_live() and htw_timer_is_queued(). */
+	WRITE_ONCE(timer->state, HTW_QUEUED);
+	base->queue->design->add(base->queue, &timer->node);
+}
+
 static u64 base_work_done(const struct htw_base *base)
 {
 	return base->counters.work.due + base->counters.work.moves;

@@ -18,12 +18,14 @@
  * @HTW_FREE: in the pool; no name leads here
  * @HTW_QUEUED: in the queue of the base of htw_timer.cpu, waiting for its deadline
  * @HTW_EXPIRED: handed to the user by a pass, or due when it was armed; its event is unread
+ * @HTW_DELIVERED: the same, and its event was delivered at once; the owner has yet to notice
  * @HTW_IDLE: the user keeps it, without a deadline
  */
 enum htw_state {
 	HTW_FREE,
 	HTW_QUEUED,
 	HTW_EXPIRED,
+	HTW_DELIVERED,
 	HTW_IDLE,
 };
 
@@ -34,7 +36,7 @@ enum htw_state {
 /**
  * struct htw_timer - a timer: one cache line
  * @node: the queue's part; its link serves as the due list's between queue and expire()
- * @ready_link: HTW_EXPIRED: for the user's list
+ * @ready_link: HTW_EXPIRED, HTW_DELIVERED: for the user's list
  * @fired_ns: HTW_EXPIRED: when it expired; in the room that the queue's part no longer needs
  * @deadline_ns: when it is due, on the engine's clock; of an idle one, when it was
  * @period_ns: the user's; 0 if it is not periodic
@@ -108,8 +110,8 @@ struct htw_pass {
 /**
  * struct htw_engine_ops - what the engine calls
  * @expire: take over the timers of @due (linked by node.link), at most HTW_CHUNK_OPS, and call
- *	htw_timer_expired() for each. Called with the base's lock held, in softirq: it has to be
- *	short and to wake nobody.
+ *	htw_timer_expired() or htw_base_enqueue() for each. Called with the base's lock held, in
+ *	softirq: it has to be short and to wake nobody.
  * @settle: called after expire(), without the lock, in the same RCU read section
  */
 struct htw_engine_ops {
@@ -161,6 +163,8 @@ struct htw_base {
 
 int htw_base_init(struct htw_base *base, struct htw_engine *engine, unsigned int cpu);
 void htw_base_online(struct htw_base *base);
+u64 htw_base_tick(const struct htw_base *base, const struct htw_timer *timer, u64 deadline_ns);
+void htw_base_enqueue(struct htw_base *base, struct htw_timer *timer, u64 deadline_ns);
 bool htw_base_program(struct htw_base *base, bool sooner);
 void htw_base_forward(struct htw_base *base, u64 now_ns);
 bool htw_base_pass(struct htw_base *base);

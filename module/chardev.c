@@ -45,6 +45,11 @@ static __poll_t chardev_poll(struct file *file, poll_table *wait)
 	return htw_event_poll(file->private_data, file, wait);
 }
 
+static int chardev_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	return htw_ctx_mmap(file->private_data, vma);
+}
+
 static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long argument)
 {
 	return htw_ioctl(file->private_data, cmd, (void __user *)argument);
@@ -71,6 +76,8 @@ static void chardev_show_fdinfo(struct seq_file *seq, struct file *file)
 	seq_printf(seq, "htwheel-max-user-timers:\t%llu\n", info.max_user_timers);
 	seq_printf(seq, "htwheel-wake-events:\t%u\n", info.wake_events);
 	seq_printf(seq, "htwheel-wake-usecs:\t%u\n", info.wake_usecs);
+	seq_printf(seq, "htwheel-ring-entries:\t%u\n", info.ring_entries);
+	seq_printf(seq, "htwheel-table-entries:\t%u\n", info.table_entries);
 }
 #endif
 
@@ -80,6 +87,7 @@ static const struct file_operations chardev_fops = {
 	.release	= chardev_release,
 	.read_iter	= chardev_read_iter,
 	.poll		= chardev_poll,
+	.mmap		= chardev_mmap,
 	.unlocked_ioctl	= chardev_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
 	.llseek		= noop_llseek,

@@ -10,6 +10,7 @@
 #define HTW_COMPAT_H
 
 #include <linux/hrtimer.h>
+#include <linux/mm.h>
 
 #ifndef HTW_HAVE_HRTIMER_SETUP
 /* Since 6.13; hrtimer_init() and the assignment of ->function went away later. */
@@ -19,6 +20,19 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 {
 	hrtimer_init(timer, clock, mode);
 	timer->function = function;
+}
+#endif
+
+#ifndef HTW_HAVE_VM_FLAGS_SET
+/* Since 6.3. */
+static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags |= flags;
+}
+
+static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags &= ~flags;
 }
 #endif
 

@@ -11,13 +11,15 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "delivery.h"
 #include "htwheel.h"
+#include "shared.h"
 
 /* What this version has; the header names more. */
 #define CTX_FEATURES	(HTWHEEL_FEAT_PERIODIC | HTWHEEL_FEAT_KEEP | HTWHEEL_FEAT_SLACK | \
 			 HTWHEEL_FEAT_TAG | HTWHEEL_FEAT_BOOTTIME | HTWHEEL_FEAT_MASS | \
 			 HTWHEEL_FEAT_DUMP | HTWHEEL_FEAT_WAKE | HTWHEEL_FEAT_MANUAL | \
-			 HTWHEEL_FEAT_PRIVATE | \
+			 HTWHEEL_FEAT_PRIVATE | HTWHEEL_FEAT_RING | HTWHEEL_FEAT_TABLE | \
 			 (IS_ENABLED(CONFIG_TIME_NS) ? HTWHEEL_FEAT_TIMENS : 0))
 
 /*
@@ -116,7 +118,10 @@ int htw_ctx_info(struct htw_ctx *ctx, struct htwheel_info *info)
 		return -ERESTARTSYS;
 	engine = timers->engine;
 	info->max_timers = timers->max;
-	info->setup = ctx->own ? HTWHEEL_SETUP_PRIVATE : 0;
+	info->setup = (ctx->own ? HTWHEEL_SETUP_PRIVATE : 0) |
+		      (timers->table ? HTWHEEL_SETUP_TABLE : 0);
+	info->ring_entries = timers->ready.ring ? timers->ready.ring->entries : 0;
+	info->table_entries = timers->table ? timers->table->entries : 0;
 	info->wake_events = timers->ready.policy.events;
 	info->wake_usecs = div_u64(timers->ready.policy.delay_ns, NSEC_PER_USEC);
 	mutex_unlock(&ctx->lock);
@@ -126,7 +131,9 @@ int htw_ctx_info(struct htw_ctx *ctx, struct htwheel_info *info)
 
 static int ctx_check_setup(const struct htw_ctx *ctx, const struct htwheel_setup *setup)
 {
-	if (setup->flags & ~HTWHEEL_SETUP_PRIVATE || setup->reserved || setup->reserved2)
+	if (setup->flags & ~(HTWHEEL_SETUP_PRIVATE | HTWHEEL_SETUP_TABLE))
+		return -EINVAL;
+	if (setup->reserved || setup->reserved2 || htw_shared_check(setup))
 		return -EINVAL;
 	if (setup->clock > HTWHEEL_CLOCK_MANUAL || setup->max_timers > ctx->max_ceiling)
 		return -EINVAL;
@@ -163,9 +170,11 @@ static struct htw_engine *ctx_choose_engine(struct htw_ctx *ctx, const struct ht
 
 static int ctx_setup_locked(struct htw_ctx *ctx, const struct htwheel_setup *setup)
 {
-	struct htw_wake_policy policy = {
-		.events		= setup->wake_events,
-		.delay_ns	= (u64)setup->wake_usecs * NSEC_PER_USEC,
+	struct htw_timers_config config = {
+		.policy = {
+			.events		= setup->wake_events,
+			.delay_ns	= (u64)setup->wake_usecs * NSEC_PER_USEC,
+		},
 	};
 	struct htw_engine *engine;
 	u64 max_timers;
@@ -176,8 +185,12 @@ static int ctx_setup_locked(struct htw_ctx *ctx, const struct htwheel_setup *set
 	engine = ctx_choose_engine(ctx, setup, &max_timers);
 	if (IS_ERR(engine))
 		return PTR_ERR(engine);
-	err = htw_timers_setup(&ctx->timers, engine, policy);
+	max_timers = setup->max_timers ?: max_timers;
+	err = htw_shared_create(&config, setup, engine->config.clock, max_timers);
+	if (!err)
+		err = htw_timers_setup(&ctx->timers, engine, &config);
 	if (err) {
+		htw_shared_destroy(&config);
 		if (htw_private_wanted(setup))
 			htw_engine_destroy(engine);
 		return err;
@@ -185,7 +198,7 @@ static int ctx_setup_locked(struct htw_ctx *ctx, const struct htwheel_setup *set
 	if (htw_private_wanted(setup))
 		ctx->own = engine;
 	ctx->setup_done = true;
-	ctx->timers.max = setup->max_timers ?: max_timers;
+	ctx->timers.max = max_timers;
 	return 0;
 }
 
@@ -329,6 +342,7 @@ int htw_ctx_run(struct htw_ctx *ctx, struct htwheel_op *ops, unsigned int nr)
 
 	if (mutex_lock_interruptible(&ctx->lock))
 		return -ERESTARTSYS;
+	htw_delivery_catch_up(run.timers);
 	/* If this fails, the arms that get no timer say so. */
 	htw_timers_reserve(run.timers, arms);
 
@@ -367,6 +381,7 @@ static int ctx_mass_step(struct htw_ctx *ctx, struct htwheel_mass *mass)
 
 	if (mutex_lock_interruptible(&ctx->lock))
 		return -ERESTARTSYS;
+	htw_delivery_catch_up(timers);
 	if (mass->opcode == HTWHEEL_MASS_TRIM) {
 		mass->done += htw_timers_trim(timers, &mass->cursor);
 	} else {
@@ -422,9 +437,31 @@ int htw_ctx_dump(struct htw_ctx *ctx, u64 *cursor, struct htwheel_dump_entry *en
 	if (mutex_lock_interruptible(&ctx->lock))
 		return -ERESTARTSYS;
 	offset_ns = htw_clock_user_offset_ns(ctx->timers.engine->config.clock);
+	htw_delivery_catch_up(&ctx->timers);
 	nr = htw_sweep_dump(&ctx->timers, cursor, entries, max);
+	htw_timers_flush(&ctx->timers);
 	mutex_unlock(&ctx->lock);
 	for (i = 0; i < nr; i++)
 		entries[i].deadline_ns = htw_clock_to_user(entries[i].deadline_ns, offset_ns);
 	return nr;
+}
+
+/**
+ * htw_ctx_mmap() - mmap(2)
+ * @ctx: the context
+ * @vma: the new mapping
+ *
+ * Context: task, mmap lock held; may sleep.
+ * Return: as htw_shared_map(); -EINTR.
+ */
+int htw_ctx_mmap(struct htw_ctx *ctx, struct vm_area_struct *vma)
+{
+	int err;
+
+	/* Inside the mmap lock, which nobody asks for who holds ctx->lock: see htwheel.h. */
+	if (mutex_lock_interruptible(&ctx->lock))
+		return -EINTR;
+	err = htw_shared_map(&ctx->timers, vma);
+	mutex_unlock(&ctx->lock);
+	return err;
 }

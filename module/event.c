@@ -5,6 +5,7 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
+#include "delivery.h"
 #include "htwheel.h"
 
 /* Events that are copied under one hold of the lock; they lie on the stack. */
@@ -48,6 +49,7 @@ static int event_copy(struct htw_ctx *ctx, struct iov_iter *to)
 	u64 now_ns;
 
 	lockdep_assert_held(&ctx->lock);
+	htw_delivery_catch_up(&ctx->timers);
 	nr = htw_ready_peek(&ctx->timers.ready, timers, room);
 	if (!nr)
 		return -EAGAIN;
@@ -116,6 +118,8 @@ ssize_t htw_event_read(struct htw_ctx *ctx, struct iov_iter *to, bool nonblock, 
 
 	if (iov_iter_count(to) < sizeof(struct htwheel_event))
 		return -EINVAL;
+	/* What is in the ring is not read here, so there may be nothing to wait for. */
+	nonblock |= !!READ_ONCE(ctx->timers.ready.ring);
 	do {
 		ret = event_copy_locked(ctx, to, nowait);
 		if (ret > 0) {
@@ -144,6 +148,8 @@ ssize_t htw_event_read(struct htw_ctx *ctx, struct iov_iter *to, bool nonblock, 
 __poll_t htw_event_poll(struct htw_ctx *ctx, struct file *file, poll_table *wait)
 {
 	poll_wait(file, &ctx->timers.ready.wait, wait);
+	if (READ_ONCE(ctx->timers.ready.ring))
+		htw_ready_refresh(&ctx->timers.ready);
 	/* Pairs with the lock in htw_ready_wake(), as explained there. */
 	return READ_ONCE(ctx->timers.ready.readable) ? EPOLLIN | EPOLLRDNORM : 0;
 }

@@ -78,22 +78,6 @@ static struct htw_base *group_hold_home(struct htw_group *group)
 	return base;
 }
 
-/* Where in the queue a deadline belongs: at its first tick, or wherever its slack allows. */
-static u64 group_tick(const struct htw_group *group, const struct htw_timer *timer, u64 deadline_ns)
-{
-	return htw_tick_slack(htw_tick_up(deadline_ns, group->engine->config.tick_shift),
-			      timer->slack_ticks);
-}
-
-static void group_enqueue(struct htw_base *base, struct htw_timer *timer, u64 tick)
-{
-	lockdep_assert_held(&base->lock);
-	timer->node.tick = tick;
-	WRITE_ONCE(timer->cpu, base->cpu);
-	timer->state = HTW_QUEUED;
-	base->queue->design->add(base->queue, &timer->node);
-}
-
 /**
  * htw_group_begin() - begin a group of operations
  * @group: to be filled in
@@ -159,13 +143,13 @@ EXPORT_SYMBOL_IF_KUNIT(htw_group_end);
  */
 bool htw_group_arm(struct htw_group *group, struct htw_timer *timer, u64 deadline_ns)
 {
-	timer->deadline_ns = deadline_ns;
 	if (deadline_ns <= group->now_ns) {
+		timer->deadline_ns = deadline_ns;
 		WRITE_ONCE(timer->cpu, htw_engine_home(group->engine)->cpu);
 		htw_timer_expired(timer, group->now_ns);
 		return false;
 	}
-	group_enqueue(group_hold_home(group), timer, group_tick(group, timer, deadline_ns));
+	htw_base_enqueue(group_hold_home(group), timer, deadline_ns);
 	group->sooner = true;
 	return true;
 }
@@ -225,8 +209,8 @@ EXPORT_SYMBOL_IF_KUNIT(htw_group_disarm);
  */
 bool htw_group_rearm(struct htw_group *group, struct htw_timer *timer, u64 deadline_ns)
 {
-	u64 tick = group_tick(group, timer, deadline_ns);
 	struct htw_base *base = group->held;
+	u64 tick = htw_base_tick(base, timer, deadline_ns);
 
 	htw_group_disarm(group, timer);
 	/*
@@ -236,8 +220,7 @@ bool htw_group_rearm(struct htw_group *group, struct htw_timer *timer, u64 deadl
 	if (deadline_ns <= group->now_ns || tick < timer->node.tick || !base->online ||
 	    base->queue->design->granule)
 		return htw_group_arm(group, timer, deadline_ns);
-	timer->deadline_ns = deadline_ns;
-	group_enqueue(base, timer, tick);
+	htw_base_enqueue(base, timer, deadline_ns);
 	return true;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_group_rearm);

@@ -13,9 +13,9 @@
  *
  * Dependencies point down, one file to a noun:
  *
- *	main.c -> chardev.c -> ioctl.c, event.c, stats.c, advance.c, ctx.c -> sweep.c, private.c
- *	       -> timer.c, timers.c
- *	       -> pool.c, ready.c, user.c, period.c
+ *	main.c -> chardev.c -> ioctl.c, event.c, stats.c, advance.c, ctx.c
+ *	       -> sweep.c, private.c, shared.c -> timer.c, timers.c, delivery.c
+ *	       -> pool.c, ready.c, ring.c, table.c, user.c, period.c -> area.c
  *	       -> group.c -> base.c, engine.c, hotplug.c, clock.c -> queue/
  *
  * Locks
@@ -53,6 +53,12 @@
  *	htw_timers.user				constant after open
  *	htw_timers.engine			ctx->lock; constant after the first arm
  *	htw_timers, other fields		ctx->lock
+ *	htw_timers.table, htw_ready.ring	ctx->lock; constant after the first arm
+ *	htw_timers.delivered			ready->lock
+ *	htw_table, htw_area			constant after creation
+ *	words of the table			nobody: read once, believed never
+ *	htw_ring, what userspace reads of it	ready->lock
+ *	htw_ring.head				userspace: read once, believed never
  *	htw_ready.list, .nr, .alerts		ready->lock
  *	htw_ready.readable			ready->lock; also read without it: a stale value
  *						makes poll or read look once more, or sleep until
@@ -66,12 +72,15 @@
  *	htw_chunk.owner, .number		constant after growth
  *	htw_timer.node, FREE			ctx->lock (free list)
  *	htw_timer.node, QUEUED			lock of the base of .cpu (queue)
- *	htw_timer.ready_link, EXPIRED		ready->lock (ready list)
+ *	htw_timer.ready_link, EXPIRED,		ready->lock (ready list)
+ *	 DELIVERED
+ *	htw_timer.deadline_ns, QUEUED		lock of the base of .cpu
  *	htw_timer.deadline_ns, .period_ns,	ctx->lock
  *	 .user_data, .tag, .slack_ticks,
  *	 .traits, .generation
  *	htw_timer.fired_ns, EXPIRED		written before the timer enters the ready list
- *	htw_timer.state, QUEUED -> EXPIRED	lock of the base of .cpu
+ *	htw_timer.state, QUEUED -> EXPIRED,	lock of the base of .cpu
+ *	 DELIVERED, or QUEUED again
  *	htw_timer.state, all other steps	ctx->lock, and lock of the base of .cpu if QUEUED
  *	htw_timer.cpu				lock of the base that it names; read without it to
  *						find the lock, then again under it
@@ -137,6 +146,7 @@ int htw_ctx_info(struct htw_ctx *ctx, struct htwheel_info *info);
 int htw_ctx_setup(struct htw_ctx *ctx, const struct htwheel_setup *setup);
 int htw_ctx_run(struct htw_ctx *ctx, struct htwheel_op *ops, unsigned int nr);
 int htw_ctx_mass(struct htw_ctx *ctx, struct htwheel_mass *mass);
+int htw_ctx_mmap(struct htw_ctx *ctx, struct vm_area_struct *vma);
 int htw_ctx_dump(struct htw_ctx *ctx, u64 *cursor, struct htwheel_dump_entry *entries,
 		 unsigned int max);
 

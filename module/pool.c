@@ -40,7 +40,14 @@ static struct htw_chunk *pool_chunk(const struct htw_timer *timer)
 	return (struct htw_chunk *)((unsigned long)timer & ~(HTW_CHUNK_BYTES - 1));
 }
 
-static u32 pool_index(const struct htw_timer *timer)
+/**
+ * htw_pool_index() - the index of a timer, the lower half of its name
+ * @timer: a timer from a pool
+ *
+ * Context: any.
+ * Return: the index; never 0.
+ */
+u32 htw_pool_index(const struct htw_timer *timer)
 {
 	struct htw_chunk *chunk = pool_chunk(timer);
 
@@ -68,7 +75,7 @@ static bool pool_is_live(const struct htw_timer *timer)
  */
 u64 htw_pool_id(const struct htw_timer *timer)
 {
-	return (u64)timer->generation << 32 | pool_index(timer);
+	return (u64)timer->generation << 32 | htw_pool_index(timer);
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_pool_id);
 
@@ -191,7 +198,7 @@ EXPORT_SYMBOL_IF_KUNIT(htw_pool_walk);
  */
 static void pool_push_free(struct htw_pool *pool, struct htw_timer *timer)
 {
-	u32 index = pool_index(timer);
+	u32 index = htw_pool_index(timer);
 
 	timer->state = HTW_FREE;
 	timer->node.index = pool->first_free;
@@ -205,7 +212,7 @@ static void pool_unlink_free(struct htw_pool *pool, struct htw_timer *timer)
 {
 	u32 next = timer->node.index;
 
-	if (pool->first_free == pool_index(timer))
+	if (pool->first_free == htw_pool_index(timer))
 		pool->first_free = next;
 	else
 		pool_at(pool, timer->node.seq)->node.index = next;

@@ -80,6 +80,7 @@ unsigned int htw_pool_walk(const struct htw_pool *pool, u64 *cursor, struct htw_
 			   unsigned int max);
 bool htw_pool_trim(struct htw_pool *pool, u64 *cursor);
 u64 htw_pool_id(const struct htw_timer *timer);
+u32 htw_pool_index(const struct htw_timer *timer);
 void *htw_pool_owner(const struct htw_timer *timer);
 
 #endif /* HTW_POOL_H */

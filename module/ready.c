@@ -15,6 +15,12 @@
  * if that one has not waited long enough, since those before it were withdrawn, the alarm goes on.
  * So it is never late, nobody has to move it when an event is withdrawn, and one that finds nothing
  * to do costs one softirq.
+ *
+ * With an event ring, what userspace has taken from it is only known when somebody looks: at the
+ * next event, when the alarm fires, and when somebody polls. Until then readable may stand though
+ * nothing is left, and nobody notices, since each of these looks first. Looking and raising both
+ * happen under the lock, so a poll that finds nothing comes before the event that raises, and is
+ * woken by it. An alarm is running whenever something is unread and readable has not been raised.
  */
 #include <linux/ktime.h>
 #include <linux/poll.h>
@@ -43,9 +49,54 @@ static void ready_start_alarm(struct htw_ready *ready, u64 expires_ns)
 		      HRTIMER_MODE_ABS_PINNED_SOFT);
 }
 
-static struct htw_timer *ready_oldest(struct htw_ready *ready)
+/* Events that wait to be read. */
+static u64 ready_unread(const struct htw_ready *ready)
 {
-	return list_first_entry(&ready->list, struct htw_timer, ready_link);
+	return ready->nr + (ready->ring ? htw_ring_used(ready->ring) : 0ULL);
+}
+
+/* When the oldest of them fired. */
+static u64 ready_oldest_ns(const struct htw_ready *ready)
+{
+	if (ready->ring && htw_ring_used(ready->ring))
+		return htw_ring_oldest_ns(ready->ring);
+	/* Userspace may just have taken the last one. */
+	if (!ready->nr)
+		return 0;
+	return list_first_entry(&ready->list, struct htw_timer, ready_link)->fired_ns;
+}
+
+/* Is nothing left? Then the policy begins anew. */
+static void ready_settle(struct htw_ready *ready)
+{
+	lockdep_assert_held(&ready->lock);
+	if (ready->readable && !ready_unread(ready))
+		WRITE_ONCE(ready->readable, false);
+}
+
+/*
+ * Has userspace emptied the ring? Without one this is not for others to ask: the owner may have
+ * taken the last event and be about to bring its next turn.
+ */
+static void ready_settle_ring(struct htw_ready *ready)
+{
+	if (ready->ring)
+		ready_settle(ready);
+}
+
+/* An event has come. */
+static void ready_arrived(struct htw_ready *ready, u64 fired_ns)
+{
+	const struct htw_wake_policy *policy = &ready->policy;
+	u64 unread;
+
+	if (ready->readable)
+		return;
+	unread = ready_unread(ready);
+	if (!policy->delay_ns || (policy->events && unread >= policy->events))
+		ready_raise(ready);
+	else if (unread <= 1)
+		ready_start_alarm(ready, fired_ns + policy->delay_ns);
 }
 
 /**
@@ -62,8 +113,9 @@ void htw_ready_look(struct htw_ready *ready)
 	u64 due_ns;
 
 	spin_lock(&ready->lock);
-	if (ready->nr && !ready->readable) {
-		due_ns = ready_oldest(ready)->fired_ns + ready->policy.delay_ns;
+	ready_settle_ring(ready);
+	if (!ready->readable && ready_unread(ready)) {
+		due_ns = ready_oldest_ns(ready) + ready->policy.delay_ns;
 		raised = due_ns <= htw_clock_now_ns(ready->clock);
 		if (raised)
 			ready_raise(ready);
@@ -94,17 +146,51 @@ static enum hrtimer_restart ready_alarm(struct hrtimer *alarm)
  */
 void htw_ready_push(struct htw_ready *ready, struct htw_timer *timer)
 {
-	const struct htw_wake_policy *policy = &ready->policy;
-
 	lockdep_assert_held(&ready->lock);
+	ready_settle_ring(ready);
 	list_add_tail(&timer->ready_link, &ready->list);
 	ready->nr++;
-	if (ready->readable)
-		return;
-	if (!policy->delay_ns || (policy->events && ready->nr >= policy->events))
-		ready_raise(ready);
-	else if (ready->nr == 1)
-		ready_start_alarm(ready, timer->fired_ns + policy->delay_ns);
+	if (ready->ring)
+		htw_ring_wait(ready->ring, true);
+	ready_arrived(ready, timer->fired_ns);
+}
+
+/**
+ * htw_ready_publish() - put an event into the ring
+ * @ready: the list, its lock held
+ * @event: the event, its times on the kernel's clock
+ *
+ * The caller owes a htw_ready_wake(), without locks.
+ *
+ * Context: softirqs off.
+ * Return: false if there is no ring, or no room in it, or events wait outside, which are older.
+ */
+bool htw_ready_publish(struct htw_ready *ready, const struct htwheel_event *event)
+{
+	lockdep_assert_held(&ready->lock);
+	if (!ready->ring || ready->nr)
+		return false;
+	ready_settle(ready);
+	if (!htw_ring_put(ready->ring, event))
+		return false;
+	ready_arrived(ready, event->fired_ns);
+	return true;
+}
+
+/**
+ * htw_ready_refresh() - before somebody polls: look how far userspace has emptied the ring
+ * @ready: the list
+ *
+ * Context: task.
+ */
+void htw_ready_refresh(struct htw_ready *ready)
+{
+	spin_lock_bh(&ready->lock);
+	ready_settle(ready);
+	/* If the head has been nonsense, an event may have come without an alarm. */
+	if (!ready->readable && ready_unread(ready))
+		ready_start_alarm(ready, ready_oldest_ns(ready) + ready->policy.delay_ns);
+	spin_unlock_bh(&ready->lock);
 }
 
 /**
@@ -126,6 +212,8 @@ void htw_ready_take(struct htw_ready *ready, struct htw_timer **timers, unsigned
 	for (i = 0; i < nr; i++)
 		list_del(&timers[i]->ready_link);
 	ready->nr -= nr;
+	if (ready->ring && !ready->nr)
+		htw_ring_wait(ready->ring, false);
 	spin_unlock_bh(&ready->lock);
 }
 
@@ -138,8 +226,7 @@ void htw_ready_take(struct htw_ready *ready, struct htw_timer **timers, unsigned
 void htw_ready_rest(struct htw_ready *ready)
 {
 	spin_lock_bh(&ready->lock);
-	if (!ready->nr)
-		WRITE_ONCE(ready->readable, false);
+	ready_settle(ready);
 	spin_unlock_bh(&ready->lock);
 }
 
@@ -165,7 +252,8 @@ void htw_ready_withdraw(struct htw_ready *ready, struct htw_timer *timer)
  * Nobody but the owner takes timers off, so they stay until the owner does something.
  *
  * Context: task, the owner's lock held.
- * Return: how many; 0 as long as the policy has not been met.
+ * Return: how many; 0 as long as the policy has not been met. With a ring, the policy is for poll
+ * alone; 0 as long as the ring, whose events are older, is not empty.
  */
 unsigned int htw_ready_peek(struct htw_ready *ready, struct htw_timer **out, unsigned int max)
 {
@@ -173,7 +261,7 @@ unsigned int htw_ready_peek(struct htw_ready *ready, struct htw_timer **out, uns
 	unsigned int nr = 0;
 
 	spin_lock_bh(&ready->lock);
-	if (ready->readable) {
+	if (ready->ring ? !htw_ring_readable(ready->ring) : ready->readable) {
 		list_for_each_entry(timer, &ready->list, ready_link) {
 			if (nr == max)
 				break;

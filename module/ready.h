@@ -13,6 +13,7 @@
 #include <linux/wait.h>
 
 #include "base.h"
+#include "ring.h"
 
 /**
  * struct htw_wake_policy - when a reader is told that events wait
@@ -30,9 +31,10 @@ struct htw_wake_policy {
  * struct htw_ready - the ready list; htwheel.h says which lock protects what
  * @lock: inside the lock of a base
  * @list: expired timers, in the order in which they expired; an event waits in its own timer, so
- *	there is no queue that could overflow
+ *	there is no queue that could overflow. With a ring: those that found no room there
  * @nr: timers in @list
- * @readable: the policy has been met, and the list has not been empty since. What poll and read go
+ * @ring: the event ring, or NULL; what is in it is unread like what is in @list, and older
+ * @readable: the policy has been met, and something has been unread since. What poll and read go
  *	by; also read without the lock
  * @policy: when @readable becomes true
  * @clock: what htw_timer.fired_ns is measured on
@@ -44,6 +46,7 @@ struct htw_ready {
 	spinlock_t		lock;
 	struct list_head	list;
 	unsigned int		nr;
+	struct htw_ring		*ring;
 	bool			readable;
 	struct htw_wake_policy	policy;
 	const struct htw_clock	*clock;
@@ -57,6 +60,8 @@ void htw_ready_setup(struct htw_ready *ready, const struct htw_clock *clock,
 		     struct htw_wake_policy policy);
 void htw_ready_destroy(struct htw_ready *ready);
 void htw_ready_push(struct htw_ready *ready, struct htw_timer *timer);
+bool htw_ready_publish(struct htw_ready *ready, const struct htwheel_event *event);
+void htw_ready_refresh(struct htw_ready *ready);
 void htw_ready_take(struct htw_ready *ready, struct htw_timer **timers, unsigned int nr);
 void htw_ready_rest(struct htw_ready *ready);
 void htw_ready_withdraw(struct htw_ready *ready, struct htw_timer *timer);

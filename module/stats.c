@@ -4,6 +4,7 @@
  */
 #include <linux/string.h>
 
+#include "delivery.h"
 #include "htwheel.h"
 
 /* Taken in one hold of ctx->lock, so that the books balance in what the user sees. */
@@ -23,6 +24,8 @@ static void stats_read_timers(struct htw_timers *timers, struct htwheel_stats *s
 	spin_lock_bh(&timers->ready.lock);
 	stats->expired = timers->ready.nr;
 	stats->alerts = timers->ready.alerts;
+	stats->waited = timers->ready.ring ? timers->ready.ring->shared->waited : 0;
+	stats->postponed = timers->delivered.postponed;
 	spin_unlock_bh(&timers->ready.lock);
 }
 
@@ -58,6 +61,7 @@ int htw_stats_read(struct htw_ctx *ctx, struct htwheel_stats *stats)
 		return -EINVAL;
 	if (mutex_lock_interruptible(&ctx->lock))
 		return -ERESTARTSYS;
+	htw_delivery_catch_up(&ctx->timers);
 	stats_read_timers(&ctx->timers, stats);
 	engine = ctx->timers.engine;
 	mutex_unlock(&ctx->lock);

@@ -12,6 +12,7 @@
 
 #include <kunit/visibility.h>
 
+#include "delivery.h"
 #include "sweep.h"
 
 /* Saturating at both ends; what never comes does not come sooner or later. */
@@ -40,16 +41,16 @@ static u64 sweep_scaled_ns(u64 left_ns, u32 numerator, u32 denominator)
 }
 
 /* The new deadline of a queued timer. */
-static u64 sweep_deadline_ns(const struct htwheel_mass *mass, const struct htw_timer *timer,
+static u64 sweep_deadline_ns(const struct htwheel_mass *mass, u64 deadline_ns,
 			     const struct htw_group *group)
 {
-	u64 left_ns = htw_timer_left_ns(timer, group);
+	u64 left_ns = htw_timer_left_ns(deadline_ns, group);
 
 	if (mass->opcode == HTWHEEL_MASS_SHIFT)
-		return sweep_shifted_ns(timer->deadline_ns, mass->shift_ns);
+		return sweep_shifted_ns(deadline_ns, mass->shift_ns);
 	/* It waits for its tick, or uses its slack. The deadline is what its periods count from. */
 	if (!left_ns)
-		return timer->deadline_ns;
+		return deadline_ns;
 	left_ns = sweep_scaled_ns(left_ns, mass->numerator, mass->denominator);
 	return min_t(u64, group->now_ns + left_ns, HTWHEEL_NEVER_NS);
 }
@@ -58,17 +59,18 @@ static u64 sweep_deadline_ns(const struct htwheel_mass *mass, const struct htw_t
 static bool sweep_timer(struct htw_timers *timers, struct htw_group *group,
 			const struct htwheel_mass *mass, struct htw_timer *timer)
 {
-	u64 left_ns;
+	u64 deadline_ns, left_ns;
 
 	if (mass->flags & HTWHEEL_MASS_TAG && timer->tag != mass->tag)
 		return false;
-	if (mass->opcode == HTWHEEL_MASS_CANCEL) {
-		htw_timer_remove(timers, group, timer, &left_ns);
-		return true;
-	}
-	if (timer->deadline_ns == HTWHEEL_NEVER_NS || !htw_timer_is_queued(group, timer))
+	if (mass->opcode == HTWHEEL_MASS_CANCEL)
+		return htw_timer_remove(timers, group, timer, &left_ns) >= 0;
+	if (!htw_timer_is_queued(group, timer))
 		return false;
-	htw_timer_move(timers, group, timer, sweep_deadline_ns(mass, timer, group));
+	deadline_ns = htw_timer_deadline_ns(timers, timer);
+	if (deadline_ns == HTWHEEL_NEVER_NS)
+		return false;
+	htw_timer_move(timers, group, timer, sweep_deadline_ns(mass, deadline_ns, group));
 	return true;
 }
 
@@ -101,21 +103,27 @@ unsigned int htw_sweep_mass(struct htw_timers *timers, const struct htwheel_mass
 EXPORT_SYMBOL_IF_KUNIT(htw_sweep_mass);
 
 /* What only a queued timer has; its base is held. */
-static void sweep_dump_queued(const struct htw_timer *timer, const struct htw_group *group,
-			      struct htwheel_dump_entry *entry)
+static void sweep_dump_queued(const struct htw_timers *timers, const struct htw_timer *timer,
+			      const struct htw_group *group, struct htwheel_dump_entry *entry)
 {
 	struct htw_place place = htw_group_place(group, timer);
 
 	entry->state = HTWHEEL_STATE_ARMED;
-	entry->left_ns = htw_timer_left_ns(timer, group);
+	entry->deadline_ns = htw_timer_deadline_ns(timers, timer);
+	entry->left_ns = htw_timer_left_ns(entry->deadline_ns, group);
 	entry->cpu = timer->cpu;
 	entry->level = place.level;
 	entry->slot = place.slot;
 }
 
-static void sweep_dump_timer(struct htw_timers *timers, struct htw_group *group,
+/* Returns whether the timer is still there. */
+static bool sweep_dump_timer(struct htw_timers *timers, struct htw_group *group,
 			     struct htw_timer *timer, struct htwheel_dump_entry *entry)
 {
+	bool queued = htw_timer_is_queued(group, timer);
+
+	if (!queued && !htw_delivery_notice(timers, timer))
+		return false;
 	*entry = (struct htwheel_dump_entry){
 		.id		= htw_pool_id(timer),
 		.user_data	= timer->user_data,
@@ -129,10 +137,11 @@ static void sweep_dump_timer(struct htw_timers *timers, struct htw_group *group,
 		entry->flags |= HTWHEEL_PERIODIC;
 	if (timer->traits & HTW_TRAIT_KEEP)
 		entry->flags |= HTWHEEL_KEEP;
-	if (htw_timer_is_queued(group, timer))
-		sweep_dump_queued(timer, group, entry);
+	if (queued)
+		sweep_dump_queued(timers, timer, group, entry);
 	else
 		entry->state = timer->state == HTW_IDLE ? HTWHEEL_STATE_IDLE : HTWHEEL_STATE_FIRED;
+	return true;
 }
 
 /**
@@ -143,7 +152,7 @@ static void sweep_dump_timer(struct htw_timers *timers, struct htw_group *group,
  *	names
  * @max: room in @entries, at most HTW_DUMP_STEP
  *
- * Context: task, the owner's lock held.
+ * Context: task, the owner's lock held. Must be followed by htw_timers_flush().
  * Return: how many entries; may be 0 before the end.
  */
 unsigned int htw_sweep_dump(struct htw_timers *timers, u64 *cursor,
@@ -151,15 +160,15 @@ unsigned int htw_sweep_dump(struct htw_timers *timers, u64 *cursor,
 {
 	struct htw_timer *live[HTW_DUMP_STEP];
 	struct htw_group group;
-	unsigned int i, nr;
+	unsigned int i, nr, listed = 0;
 
 	nr = htw_pool_walk(&timers->pool, cursor, live, max);
 	if (!nr)
 		return 0;
 	htw_group_begin(&group, timers->engine);
 	for (i = 0; i < nr; i++)
-		sweep_dump_timer(timers, &group, live[i], &entries[i]);
+		listed += sweep_dump_timer(timers, &group, live[i], &entries[listed]);
 	htw_group_end(&group);
-	return nr;
+	return listed;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_sweep_dump);

@@ -14,6 +14,9 @@
  *	  +--------------------------------------------------------------------+
  *	            cancel: the event is withdrawn; deliver: it has been read
  *
+ * With an event ring, an arrow that leads to EXPIRED may go on to delivery at once, and the state
+ * is DELIVERED until the owner makes of it what deliver makes (delivery.c).
+ *
  * What an operation answers, by the state that it finds:
  *
  *	        | QUEUED          | EXPIRED                        | IDLE        | FREE, or other
@@ -37,44 +40,74 @@
 
 #include <kunit/visibility.h>
 
-#include "period.h"
+#include "delivery.h"
 #include "timer.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 
-/* Bin 0 is for less than 2^LATE_SHIFT ns. */
-#define LATE_SHIFT	10
-
-static unsigned int late_bin(u64 late_ns)
+/*
+ * Send the event of an expired timer where its reader finds it. Returns whether the timer is to be
+ * armed again, for @next_ns.
+ */
+static bool timer_emit(struct htw_timers *timers, struct htw_timer *timer, u64 now_ns, u64 *next_ns)
 {
-	return min_t(unsigned int, fls64(late_ns >> LATE_SHIFT), HTWHEEL_LATE_BINS - 1);
+	lockdep_assert_held(&timers->ready.lock);
+	if (htw_delivery_publish(timers, timer, now_ns, next_ns))
+		return timer->period_ns;
+	htw_ready_push(&timers->ready, timer);
+	return false;
 }
 
 /*
  * A timer that could not be queued, since its deadline has passed, is ready at once. Its readers
  * are woken by htw_timers_flush(), since wake-ups do not belong under a base's lock.
  */
-static void timer_settle(struct htw_timers *timers, struct htw_timer *timer, bool queued)
+static void timer_settle(struct htw_timers *timers, struct htw_group *group,
+			 struct htw_timer *timer, bool queued)
 {
+	bool again;
+	u64 next_ns;
+
 	if (queued)
 		return;
+	timers->wake_owed = true;
+	spin_lock_bh(&timers->ready.lock);
+	again = timer_emit(timers, timer, group->now_ns, &next_ns);
+	spin_unlock_bh(&timers->ready.lock);
+	if (!again || htw_group_arm(group, timer, next_ns))
+		return;
+	/* A burst. The rest of it waits, as it would take too long here. */
 	spin_lock_bh(&timers->ready.lock);
 	htw_ready_push(&timers->ready, timer);
 	spin_unlock_bh(&timers->ready.lock);
-	timers->wake_owed = true;
 }
 
-/* Begin an arm of a timer that is in no queue and in no list. */
-static void timer_begin(struct htw_timers *timers, struct htw_group *group,
-			struct htw_timer *timer, u64 deadline_ns)
+/**
+ * htw_timer_begin() - begin an arm
+ * @timers: whose
+ * @group: the group of operations that this belongs to
+ * @timer: a timer that is in no queue and in no list
+ * @deadline_ns: its deadline, at most KTIME_MAX
+ *
+ * Context: in a group, the owner's lock held.
+ */
+void htw_timer_begin(struct htw_timers *timers, struct htw_group *group, struct htw_timer *timer,
+		     u64 deadline_ns)
 {
 	timers->books.armed++;
-	timer_settle(timers, timer, htw_group_arm(group, timer, deadline_ns));
+	timer_settle(timers, group, timer, htw_group_arm(group, timer, deadline_ns));
 }
 
-/* Its name is stale from now on. What the user was charged for it is given back by flush. */
-static void timer_free(struct htw_timers *timers, struct htw_timer *timer)
+/**
+ * htw_timer_free() - end a timer; its name is stale from now on
+ * @timers: whose
+ * @timer: a timer that is in no queue and in no list
+ *
+ * Context: the owner's lock held. Must be followed by htw_timers_flush(), which gives back what the
+ * user was charged for it.
+ */
+void htw_timer_free(struct htw_timers *timers, struct htw_timer *timer)
 {
 	htw_pool_put(&timers->pool, timer);
 	timers->credit++;
@@ -94,11 +127,6 @@ static bool timer_has_credit(struct htw_timers *timers)
 static u32 timer_slack_ticks(const struct htw_timers *timers, u64 slack_ns)
 {
 	return min_t(u64, slack_ns >> timers->engine->config.tick_shift, U32_MAX);
-}
-
-static enum htwheel_policy timer_policy(const struct htw_timer *timer)
-{
-	return timer->traits & HTW_TRAIT_POLICY;
 }
 
 /**
@@ -132,7 +160,9 @@ int htw_timer_arm(struct htw_timers *timers, struct htw_group *group,
 	timer->slack_ticks = timer_slack_ticks(timers, spec->slack_ns);
 	timer->traits = spec->policy | (spec->keep ? HTW_TRAIT_KEEP : 0);
 	*id = htw_pool_id(timer);
-	timer_begin(timers, group, timer, spec->deadline_ns);
+	if (timers->table)
+		htw_table_reset(timers->table, (u32)*id);
+	htw_timer_begin(timers, group, timer, spec->deadline_ns);
 	trace_htwheel_arm(timers->number, *id, group->now_ns, timer, spec->slack_ns);
 	return 0;
 }
@@ -144,7 +174,8 @@ EXPORT_SYMBOL_IF_KUNIT(htw_timer_arm);
  * @timer: the timer
  *
  * Context: in a group, the owner's lock held.
- * Return: true if it is, until the group's next operation; false if it has expired or is idle.
+ * Return: true if it is, until the group's next operation; false if it has expired or is idle, and
+ * then nobody but the owner changes its state.
  */
 bool htw_timer_is_queued(struct htw_group *group, struct htw_timer *timer)
 {
@@ -163,26 +194,33 @@ bool htw_timer_is_queued(struct htw_group *group, struct htw_timer *timer)
  * @deadline_ns: its new deadline, at most KTIME_MAX
  *
  * Context: in a group, the owner's lock held.
- * Return: 0; HTWHEEL_RES_FIRED if it had expired and its event has been withdrawn.
+ * Return: 0; HTWHEEL_RES_FIRED if it had expired and its event has been withdrawn; -ENOENT if the
+ * event was delivered meanwhile and the timer ended with that.
  */
 int htw_timer_move(struct htw_timers *timers, struct htw_group *group, struct htw_timer *timer,
 		   u64 deadline_ns)
 {
+	bool queued = htw_timer_is_queued(group, timer);
+
+	if (!queued && !htw_delivery_notice(timers, timer))
+		return -ENOENT;
 	trace_htwheel_rearm(timers->number, htw_pool_id(timer), group->now_ns, deadline_ns);
-	if (htw_timer_is_queued(group, timer)) {
+	if (timers->table)
+		htw_table_reset(timers->table, htw_pool_index(timer));
+	if (queued) {
 		timers->books.armed++;
 		timers->books.replaced++;
-		timer_settle(timers, timer, htw_group_rearm(group, timer, deadline_ns));
+		timer_settle(timers, group, timer, htw_group_rearm(group, timer, deadline_ns));
 		return 0;
 	}
 	if (timer->state == HTW_IDLE) {
 		timers->idle--;
-		timer_begin(timers, group, timer, deadline_ns);
+		htw_timer_begin(timers, group, timer, deadline_ns);
 		return 0;
 	}
 	htw_ready_withdraw(&timers->ready, timer);
 	timers->books.replaced++;
-	timer_begin(timers, group, timer, deadline_ns);
+	htw_timer_begin(timers, group, timer, deadline_ns);
 	return HTWHEEL_RES_FIRED;
 }
 
@@ -205,17 +243,34 @@ int htw_timer_rearm(struct htw_timers *timers, struct htw_group *group, u64 id, 
 EXPORT_SYMBOL_IF_KUNIT(htw_timer_rearm);
 
 /**
- * htw_timer_left_ns() - the time that a queued timer has left
- * @timer: a queued timer. (Of another one this would be wrong: the group's time may lie before that
+ * htw_timer_deadline_ns() - the deadline of a queued timer
+ * @timers: whose
+ * @timer: a queued timer
+ *
+ * Context: in a group, the base's lock held.
+ * Return: its deadline, postponed by what the deadline table says.
+ */
+u64 htw_timer_deadline_ns(const struct htw_timers *timers, const struct htw_timer *timer)
+{
+	/* The index is looked up only where it is needed: it lies in another cache line. */
+	if (!timers->table)
+		return timer->deadline_ns;
+	return htw_table_deadline_ns(timers->table, htw_pool_index(timer), timer->deadline_ns);
+}
+
+/**
+ * htw_timer_left_ns() - the time that a deadline leaves
+ * @deadline_ns: the deadline of a queued timer. (Of another one this would be wrong: the group's
+ *	time may lie before that
  *	of the pass which has just let it expire, and what has expired has nothing left.)
  * @group: the group whose time is the present
  *
  * Context: in a group, the base's lock held.
  * Return: the time left, 0 if the deadline has passed.
  */
-u64 htw_timer_left_ns(const struct htw_timer *timer, const struct htw_group *group)
+u64 htw_timer_left_ns(u64 deadline_ns, const struct htw_group *group)
 {
-	return timer->deadline_ns > group->now_ns ? timer->deadline_ns - group->now_ns : 0;
+	return deadline_ns > group->now_ns ? deadline_ns - group->now_ns : 0;
 }
 
 /**
@@ -226,18 +281,21 @@ u64 htw_timer_left_ns(const struct htw_timer *timer, const struct htw_group *gro
  * @left_ns: receives the time that was left
  *
  * Context: in a group, the owner's lock held.
- * Return: 0; HTWHEEL_RES_FIRED if it had expired and its event has been withdrawn.
+ * Return: as htw_timer_move().
  */
 int htw_timer_remove(struct htw_timers *timers, struct htw_group *group, struct htw_timer *timer,
 		     u64 *left_ns)
 {
+	bool queued = htw_timer_is_queued(group, timer);
 	int result = 0;
 
+	if (!queued && !htw_delivery_notice(timers, timer))
+		return -ENOENT;
 	trace_htwheel_cancel(timers->number, htw_pool_id(timer), group->now_ns,
 			     timer->deadline_ns);
 	*left_ns = 0;
-	if (htw_timer_is_queued(group, timer)) {
-		*left_ns = htw_timer_left_ns(timer, group);
+	if (queued) {
+		*left_ns = htw_timer_left_ns(htw_timer_deadline_ns(timers, timer), group);
 		htw_group_disarm(group, timer);
 		timers->books.cancelled++;
 	} else if (timer->state == HTW_IDLE) {
@@ -247,7 +305,7 @@ int htw_timer_remove(struct htw_timers *timers, struct htw_group *group, struct 
 		timers->books.cancelled++;
 		result = HTWHEEL_RES_FIRED;
 	}
-	timer_free(timers, timer);
+	htw_timer_free(timers, timer);
 	return result;
 }
 
@@ -287,10 +345,10 @@ int htw_timer_query(struct htw_timers *timers, struct htw_group *group, u64 id, 
 	if (!timer)
 		return -ENOENT;
 	if (htw_timer_is_queued(group, timer)) {
-		*left_ns = htw_timer_left_ns(timer, group);
+		*left_ns = htw_timer_left_ns(htw_timer_deadline_ns(timers, timer), group);
 		return 0;
 	}
-	if (timer->state == HTW_IDLE)
+	if (timer->state != HTW_EXPIRED)
 		return -ENOENT;
 	*left_ns = 0;
 	return HTWHEEL_RES_FIRED;
@@ -316,13 +374,32 @@ static void pass_will_wake(struct htw_pass *pass, struct htw_timers *timers)
 }
 
 /*
+ * The deadline of a timer has come. Unless the table knows of a later one: its event finds its way,
+ * and the next turn of a periodic one begins.
+ */
+static void timer_come_up(struct htw_pass *pass, struct htw_timers *timers, struct htw_timer *timer)
+{
+	u64 deadline_ns = htw_timer_deadline_ns(timers, timer), next_ns;
+
+	if (deadline_ns > pass->now_ns) {
+		timers->delivered.postponed++;
+		htw_base_enqueue(pass->base, timer, deadline_ns);
+		return;
+	}
+	timer->deadline_ns = deadline_ns;
+	htw_timer_expired(timer, pass->now_ns);
+	trace_htwheel_expire(timers->number, htw_pool_id(timer), pass->now_ns, deadline_ns);
+	if (timer_emit(timers, timer, pass->now_ns, &next_ns))
+		htw_base_enqueue(pass->base, timer, next_ns);
+}
+
+/*
  * Take over what a pass found due. The timers of one owner that follow each other share a hold of
  * its lock; so do not let go before another one's comes.
  */
 static void timer_expire(struct htw_pass *pass, struct list_head *due)
 {
 	struct htw_timers *timers = NULL, *owner;
-	struct htw_timer *timer;
 	struct htw_node *node, *tmp;
 
 	list_for_each_entry_safe(node, tmp, due, link) {
@@ -335,11 +412,7 @@ static void timer_expire(struct htw_pass *pass, struct list_head *due)
 			spin_lock(&timers->ready.lock);
 		}
 		list_del(&node->link);
-		timer = container_of(node, struct htw_timer, node);
-		htw_timer_expired(timer, pass->now_ns);
-		trace_htwheel_expire(owner->number, htw_pool_id(timer), pass->now_ns,
-				     timer->deadline_ns);
-		htw_ready_push(&timers->ready, timer);
+		timer_come_up(pass, timers, container_of(node, struct htw_timer, node));
 	}
 	if (timers)
 		spin_unlock(&timers->ready.lock);
@@ -361,100 +434,6 @@ const struct htw_engine_ops htw_timer_engine_ops = {
 	.settle	= timer_wake_all,
 };
 EXPORT_SYMBOL_IF_KUNIT(htw_timer_engine_ops);
-
-static struct htw_turn timer_turn(const struct htw_timer *timer, u64 now_ns)
-{
-	return htw_period_turn(timer_policy(timer), timer->deadline_ns, timer->period_ns, now_ns);
-}
-
-/**
- * htw_timer_event() - the event of an expired timer
- * @timer: the timer
- * @now_ns: the moment of the delivery, read after the timer was found in the ready list
- * @event: to be filled in
- *
- * Context: task, the owner's lock held.
- */
-void htw_timer_event(const struct htw_timer *timer, u64 now_ns, struct htwheel_event *event)
-{
-	bool stays = timer->period_ns || timer->traits & HTW_TRAIT_KEEP;
-
-	*event = (struct htwheel_event){
-		.id		= htw_pool_id(timer),
-		.user_data	= timer->user_data,
-		.deadline_ns	= timer->deadline_ns,
-		.fired_ns	= timer->fired_ns,
-		.count		= timer->period_ns ? timer_turn(timer, now_ns).count : 1,
-		.tag		= timer->tag,
-		.flags		= stays ? HTWHEEL_EVENT_LIVE : 0,
-	};
-}
-EXPORT_SYMBOL_IF_KUNIT(htw_timer_event);
-
-/* What becomes of a timer that is not periodic when its event has been read. */
-static void timer_finish(struct htw_timers *timers, struct htw_timer *timer)
-{
-	if (!(timer->traits & HTW_TRAIT_KEEP)) {
-		timer_free(timers, timer);
-		return;
-	}
-	WRITE_ONCE(timer->state, HTW_IDLE);
-	timers->idle++;
-}
-
-/* Arm the periodic ones among @done again. */
-static void timers_next_turn(struct htw_timers *timers, struct htw_timer **done, unsigned int nr,
-			     u64 now_ns)
-{
-	struct htw_group group;
-	struct htw_turn turn;
-	unsigned int i;
-
-	htw_group_begin(&group, timers->engine);
-	/* The moment of the events: a period that has ended since is the next one's to count. */
-	group.now_ns = now_ns;
-	for (i = 0; i < nr; i++) {
-		/* The others are free or idle by now; nobody has touched the field since. */
-		if (!done[i]->period_ns)
-			continue;
-		turn = timer_turn(done[i], now_ns);
-		timers->books.missed += turn.count - 1;
-		timer_begin(timers, &group, done[i], turn.next_ns);
-	}
-	htw_group_end(&group);
-}
-
-/**
- * htw_timer_deliver() - the events of these timers have been read
- * @timers: whose
- * @done: from htw_ready_peek()
- * @nr: how many
- * @now_ns: as given to htw_timer_event()
- *
- * Only now is a periodic timer armed again. So one that nobody reads costs nothing, however short
- * its period (FAULTS B70; the rule is timerfd's).
- *
- * Context: task, the owner's lock held. Must be followed by htw_timers_flush().
- */
-void htw_timer_deliver(struct htw_timers *timers, struct htw_timer **done, unsigned int nr,
-		       u64 now_ns)
-{
-	unsigned int i, periodic = 0;
-
-	htw_ready_take(&timers->ready, done, nr);
-	for (i = 0; i < nr; i++) {
-		timers->late[late_bin(done[i]->fired_ns - done[i]->deadline_ns)]++;
-		if (done[i]->period_ns)
-			periodic++;
-		else
-			timer_finish(timers, done[i]);
-	}
-	timers->books.fired += nr;
-	if (periodic)
-		timers_next_turn(timers, done, nr, now_ns);
-	htw_ready_rest(&timers->ready);
-}
-EXPORT_SYMBOL_IF_KUNIT(htw_timer_deliver);
 
 /**
  * htw_timers_flush() - what is left to do after operations, when no lock of a base is held

@@ -13,6 +13,7 @@
 #include "group.h"
 #include "pool.h"
 #include "ready.h"
+#include "table.h"
 #include "user.h"
 
 /**
@@ -34,6 +35,20 @@ struct htw_books {
 };
 
 /**
+ * struct htw_delivered - what passes did without the owner's lock, until the owner notices
+ * @done: timers in HTW_DELIVERED
+ * @books: to be added to the owner's
+ * @late: the same
+ * @postponed: times that a timer came up and the deadline table said later; stays
+ */
+struct htw_delivered {
+	struct list_head	done;
+	struct htw_books	books;
+	u64			late[HTWHEEL_LATE_BINS];
+	u64			postponed;
+};
+
+/**
  * struct htw_timers - the timers of one owner
  * @number: for tracepoints: which owner, from 1; wraps
  * @engine: where they are queued
@@ -49,6 +64,8 @@ struct htw_books {
  * @late: lateness of the delivered events, as in struct htwheel_stats
  * @wake_owed: a group has made something ready, and nobody has been woken yet
  * @ready: those whose events wait to be read
+ * @delivered: those whose events went into the ring
+ * @table: the deadline table, or NULL
  */
 struct htw_timers {
 	u32			number;
@@ -63,6 +80,20 @@ struct htw_timers {
 	u64			late[HTWHEEL_LATE_BINS];
 	bool			wake_owed;
 	struct htw_ready	ready;
+	struct htw_delivered	delivered;
+	struct htw_table	*table;
+};
+
+/**
+ * struct htw_timers_config - what an owner may choose before the first arm
+ * @policy: when the reader is told
+ * @ring: an event ring, or NULL
+ * @table: a deadline table, or NULL
+ */
+struct htw_timers_config {
+	struct htw_wake_policy	policy;
+	struct htw_ring		*ring;
+	struct htw_table	*table;
 };
 
 /**
@@ -96,7 +127,7 @@ static inline u64 htw_timers_pending(const struct htw_timers *timers)
 void htw_timers_init(struct htw_timers *timers, struct htw_engine *engine, struct htw_user *user,
 		     u64 max);
 int htw_timers_setup(struct htw_timers *timers, struct htw_engine *engine,
-		     struct htw_wake_policy policy);
+		     const struct htw_timers_config *config);
 void htw_timers_destroy(struct htw_timers *timers);
 int htw_timers_reserve(struct htw_timers *timers, u64 nr);
 u64 htw_timers_trim(struct htw_timers *timers, u64 *cursor);
@@ -114,11 +145,12 @@ int htw_timer_move(struct htw_timers *timers, struct htw_group *group, struct ht
 		   u64 deadline_ns);
 int htw_timer_remove(struct htw_timers *timers, struct htw_group *group, struct htw_timer *timer,
 		     u64 *left_ns);
-u64 htw_timer_left_ns(const struct htw_timer *timer, const struct htw_group *group);
+u64 htw_timer_deadline_ns(const struct htw_timers *timers, const struct htw_timer *timer);
+u64 htw_timer_left_ns(u64 deadline_ns, const struct htw_group *group);
+void htw_timer_begin(struct htw_timers *timers, struct htw_group *group, struct htw_timer *timer,
+		     u64 deadline_ns);
+void htw_timer_free(struct htw_timers *timers, struct htw_timer *timer);
 
-void htw_timer_event(const struct htw_timer *timer, u64 now_ns, struct htwheel_event *event);
-void htw_timer_deliver(struct htw_timers *timers, struct htw_timer **done, unsigned int nr,
-		       u64 now_ns);
 void htw_timers_flush(struct htw_timers *timers);
 
 #endif /* HTW_TIMER_H */

@@ -88,20 +88,21 @@ void htw_timers_init(struct htw_timers *timers, struct htw_engine *engine, struc
 		.number = atomic_inc_return(&number), .engine = engine, .user = user, .max = max };
 	htw_pool_init(&timers->pool, timers);
 	htw_ready_init(&timers->ready, engine->config.clock);
+	INIT_LIST_HEAD(&timers->delivered.done);
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_timers_init);
 
 /**
- * htw_timers_setup() - choose engine and wake-up policy
+ * htw_timers_setup() - choose engine, wake-up policy, ring and table
  * @timers: a set in which nothing was ever armed. It may have memory: of an arm that failed
  * @engine: where they will be queued; must outlive them
- * @policy: when their reader is told
+ * @config: the rest; on success @timers own its ring and table
  *
  * Context: task, the owner's lock held; may sleep.
  * Return: 0, or -ENOMEM and nothing is changed.
  */
 int htw_timers_setup(struct htw_timers *timers, struct htw_engine *engine,
-		     struct htw_wake_policy policy)
+		     const struct htw_timers_config *config)
 {
 	u64 nr = (u64)timers->pool.nr_chunks * TIMERS_OF_CHUNK;
 	int err = htw_engine_reserve(engine, nr);
@@ -110,7 +111,10 @@ int htw_timers_setup(struct htw_timers *timers, struct htw_engine *engine,
 		return err;
 	htw_engine_unreserve(timers->engine, nr);
 	timers->engine = engine;
-	htw_ready_setup(&timers->ready, engine->config.clock, policy);
+	htw_ready_setup(&timers->ready, engine->config.clock, config->policy);
+	timers->table = config->table;
+	/* Pairs with READ_ONCE() in htw_event_poll() and htw_event_read(). */
+	WRITE_ONCE(timers->ready.ring, config->ring);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_timers_setup);
@@ -150,6 +154,8 @@ void htw_timers_destroy(struct htw_timers *timers)
 	} while (cursor);
 	/* No pass knows any of them now, so nothing starts the alarm again. */
 	htw_ready_destroy(&timers->ready);
+	htw_ring_destroy(timers->ready.ring);
+	htw_table_destroy(timers->table);
 	htw_user_uncharge(timers->user, pool->live + timers->credit);
 	htw_engine_unreserve(timers->engine, (u64)pool->nr_chunks * TIMERS_OF_CHUNK);
 	htw_pool_destroy(pool);

@@ -56,6 +56,62 @@
  * stays so until no event is left. Until it becomes readable, read(2) returns nothing (EAGAIN, or
  * it blocks), though CANCEL and REARM already say that such a timer has fired.
  *
+ * Memory that the module shares. SETUP makes two areas on demand, mmap(2) (MAP_SHARED, from the
+ * area's offset, its whole length or the beginning of it) shows them:
+ *
+ *	HTWHEEL_MMAP_RING	read only	the event ring: struct htwheel_ring and its events
+ *	HTWHEEL_MMAP_HEAD	read, write	struct htwheel_ring_head: how far the reader is
+ *	HTWHEEL_MMAP_TABLE	read, write	the deadline table: a __u64 for each timer
+ *
+ * The module believes nothing that it reads there: any value at any moment harms nobody but the
+ * timers of this context. A mapping is good until it is unmapped, also after close(2); like a
+ * descriptor, it keeps the context and its timers alive.
+ *
+ * The event ring. A timer that expires while there is room in the ring, and no other event waits
+ * outside, has its event written there, and that is its delivery: it counts as read, a name that
+ * ends with the event is stale from then on (CANCEL: ENOENT, too late), a periodic timer is armed
+ * again. When there is no room, events wait in their timers, can be withdrawn, and are read by
+ * read(2); HTWHEEL_RING_WAITING says so. No event enters the ring while others wait outside, and
+ * read(2) fails with EAGAIN while the ring is not empty (a head that is nonsense does not count):
+ * so who empties the ring, calls read(2) if others wait, and so on, has all of them in their order.
+ * (Of a burst that begins with the ARM or REARM itself, all but the first wait outside.) With a
+ * ring read(2) never blocks. The file is readable if the ring is not empty or
+ * an event waits outside, held back by the wake-up policy (whose wake_events counts both); the
+ * policy holds back nothing else, neither in the ring nor outside.
+ *
+ * One thread at a time takes events from the ring:
+ *
+ *	uint32_t head = position->head;			// nobody else writes it
+ *	uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
+ *
+ *	for (; head != tail; head++)
+ *		handle(event_of(ring, head & (ring->entries - 1)));
+ *	atomic_store_explicit(&position->head, head, memory_order_release);
+ *
+ * The acquire makes the events visible that the kernel wrote before it moved the tail; the release
+ * keeps the kernel from writing to them before they have been handled. There is no need for more
+ * before poll(2): it looks at the ring itself. An event that user_data leads from to other memory
+ * needs nothing else either.
+ *
+ * The deadline table. The word of a timer is the one at the index that is the lower half of its
+ * name. ARM and REARM set it to 0. A program that stores a point in time there (on the context's
+ * clock, as the time namespace of who called SETUP shows it) postpones the timer: when its deadline
+ * comes, the module reads the word once, and if it says later, that is the deadline from now on, as
+ * if by a REARM that the books do not count. A value at or before the deadline, 0, or one with the
+ * top bit set changes nothing, nor does one that comes when the timer has fired; so a deadline can
+ * be postponed by a store, and by nothing but REARM made earlier. The last value that was there
+ * when the deadline came counts; those before it are never seen. QUERY, CANCEL, DUMP and MASS go by
+ * the later one of deadline and word, the event names the deadline that was accepted last, and a
+ * periodic timer counts its periods from there. A word is one atomic store; of several threads that
+ * store, the last one wins, even with an earlier time:
+ *
+ *	atomic_store_explicit(&table[(uint32_t)id], deadline, memory_order_relaxed);
+ *
+ * Nothing is ordered by that store but itself. A store that is visible before the deadline has
+ * passed is seen. One that races with the expiration may come too late: then the event says so with
+ * its deadline_ns, and REARM makes good for it. A program must not store for a name that has ended,
+ * as the next timer may have the same word.
+ *
  * Ioctl type 0xD7 is not registered in the kernel's list of ioctl numbers.
  */
 #ifndef _UAPI_LINUX_HTWHEEL_H
@@ -109,6 +165,8 @@ enum htwheel_clock {
  * @HTWHEEL_FEAT_WAKE: the wake-up policy of HTWHEEL_IOC_SETUP
  * @HTWHEEL_FEAT_TIMENS: times are those of the caller's time namespace
  * @HTWHEEL_FEAT_PRIVATE: HTWHEEL_SETUP_PRIVATE and HTWHEEL_IOC_DESIGN
+ * @HTWHEEL_FEAT_RING: the event ring
+ * @HTWHEEL_FEAT_TABLE: the deadline table
  *
  * A program that needs a feature asks for its bit, not for a version. Bits that it does not know
  * are no concern of its: a feature changes nothing for who does not use it.
@@ -125,6 +183,8 @@ enum htwheel_feature {
 	HTWHEEL_FEAT_WAKE	= 1 << 8,
 	HTWHEEL_FEAT_TIMENS	= 1 << 9,
 	HTWHEEL_FEAT_PRIVATE	= 1 << 10,
+	HTWHEEL_FEAT_RING	= 1 << 11,
+	HTWHEEL_FEAT_TABLE	= 1 << 12,
 };
 
 /**
@@ -152,9 +212,12 @@ enum htwheel_feature {
  * @wake_events: out: the wake-up policy, as given to HTWHEEL_IOC_SETUP
  * @wake_usecs: out: the same
  * @now_ns: out: the present on the context's clock
- * @setup: out: HTWHEEL_SETUP_PRIVATE if the engine is this context's own, otherwise 0
+ * @setup: out: HTWHEEL_SETUP_PRIVATE if the engine is this context's own, HTWHEEL_SETUP_TABLE if it
+ *	has a deadline table
  * @reserved2: out: 0
  * @radix: out: for each level, the lowest first: so many of its slots make one of the next level
+ * @ring_entries: out: events that the event ring holds, 0 if there is none
+ * @table_entries: out: words of the deadline table, 0 if there is none
  *
  * May be called at any time, by anyone who could open the device.
  */
@@ -181,6 +244,8 @@ struct htwheel_info {
 	__u32	setup;
 	__u32	reserved2;
 	__u32	radix[HTWHEEL_MAX_LEVELS];
+	__u32	ring_entries;
+	__u32	table_entries;
 };
 
 /*
@@ -188,11 +253,24 @@ struct htwheel_info {
  * needs HTWHEEL_FEAT_PRIVATE. A manual clock is always of such an engine, flag or not.
  */
 #define HTWHEEL_SETUP_PRIVATE	(1U << 0)
+/*
+ * htwheel_setup.flags: a deadline table, with a word for each timer that max_timers allows; needs
+ * HTWHEEL_FEAT_TABLE.
+ */
+#define HTWHEEL_SETUP_TABLE	(1U << 1)
+
+/* The largest event ring. */
+#define HTWHEEL_MAX_RING	(1U << 20)
+
+/* Offsets for mmap(2). */
+#define HTWHEEL_MMAP_RING	0x00000000
+#define HTWHEEL_MMAP_HEAD	0x10000000
+#define HTWHEEL_MMAP_TABLE	0x20000000
 
 /**
  * struct htwheel_setup - argument of HTWHEEL_IOC_SETUP: choices for this context
  * @size: in: sizeof(struct htwheel_setup)
- * @flags: in: 0 or HTWHEEL_SETUP_PRIVATE
+ * @flags: in: HTWHEEL_SETUP_PRIVATE, HTWHEEL_SETUP_TABLE
  * @clock: in: enum htwheel_clock
  * @reserved: in: 0
  * @max_timers: in: timers that the context may hold at once, 1 to htwheel_info.max_timers_ceiling;
@@ -210,6 +288,9 @@ struct htwheel_info {
  * @reserved2: in: 0
  * @radix: in: for each of @levels, the lowest first, how many of its slots make one of the next
  *	level; the others 0
+ * @ring_entries: in: events that the event ring is to hold, a power of two, 2 to HTWHEEL_MAX_RING;
+ *	0: no ring
+ * @reserved3: in: 0
  *
  * At most once, and before the first arm (EBUSY); ENOMEM is possible. A program that is content
  * with the defaults need not call it. A call that fails changes nothing and may be repeated.
@@ -239,6 +320,8 @@ struct htwheel_setup {
 	__u32	levels;
 	__u32	reserved2;
 	__u32	radix[HTWHEEL_MAX_LEVELS];
+	__u32	ring_entries;
+	__u32	reserved3;
 };
 
 /**
@@ -541,6 +624,47 @@ struct htwheel_event {
 	__u32	flags;
 };
 
+/* htwheel_ring.flags: events wait outside the ring; read(2) returns them. */
+#define HTWHEEL_RING_WAITING	(1U << 0)
+
+/**
+ * struct htwheel_ring - the beginning of the event ring; the kernel writes it
+ * @tail: events that the kernel has written so far, modulo 2^32; the next one goes to the place
+ *	@tail modulo @entries
+ * @flags: HTWHEEL_RING_WAITING
+ * @entries: places; a power of two, never changes
+ * @stride: bytes from one place to the next, at least sizeof(struct htwheel_event); never changes
+ * @events_offset: of the first place, in bytes from the beginning of the ring; never changes
+ * @reserved: 0
+ * @waited: events so far that had to wait outside
+ * @reserved2: 0
+ *
+ * The length of the mapping is @events_offset + @entries * @stride, rounded up to pages; of the
+ * first version, sizeof(struct htwheel_ring) + @entries * sizeof(struct htwheel_event).
+ */
+struct htwheel_ring {
+	__u32	tail;
+	__u32	flags;
+	__u32	entries;
+	__u32	stride;
+	__u32	events_offset;
+	__u32	reserved;
+	__u64	waited;
+	__u64	reserved2[4];
+};
+
+/**
+ * struct htwheel_ring_head - how far the reader of the event ring is; the user writes it
+ * @head: events that were taken so far, modulo 2^32; those from here to htwheel_ring.tail are in
+ *	the ring. A value that is further behind the tail than the ring is long, or before it,
+ *	counts as "no room": events wait outside until it is right again
+ * @reserved: not looked at
+ */
+struct htwheel_ring_head {
+	__u32	head;
+	__u32	reserved[15];
+};
+
 /* Bins of the lateness histogram. */
 #define HTWHEEL_LATE_BINS	32
 
@@ -577,7 +701,10 @@ struct htwheel_event {
  *	their counts less @fired
  * @alerts: out: times that the file became readable
  * @user_timers: out: timers that the user who opened this file holds, in all the files that the
- *	user opened; those that running calls are about to make included
+ *	user opened; those that running calls are about to make included. One whose event is in the
+ *	ring counts until the next call on the context
+ * @waited: events so far that had to wait outside the ring
+ * @postponed: times that a timer's deadline came and the deadline table said later
  *
  * The fields up to @pool_bytes, @late, @idle, @missed and @alerts are the context's own and belong
  * to one moment. @user_timers has a moment of its own. The others are the engine's, which contexts
@@ -608,6 +735,8 @@ struct htwheel_stats {
 	__u64	missed;
 	__u64	alerts;
 	__u64	user_timers;
+	__u64	waited;
+	__u64	postponed;
 };
 
 /* htwheel_advance.flags: htwheel_advance.to is a number of ticks to move by, not a time. */
@@ -623,7 +752,8 @@ struct htwheel_stats {
  *	HTWHEEL_ADVANCE_TICKS, by how many ticks, which must not lead beyond that
  * @budget: in: end the call when so many timers have been handed out or moved; 0: no limit
  * @now_ns: out: the clock
- * @due: out: timers that fired
+ * @due: out: timers whose deadline came: those that fired, and those that the deadline table
+ *	postponed then
  * @moves: out: timers that were moved to another slot, or looked at and left
  * @slots: out: slots that were looked at (or tops of a heap, nodes of a tree, heads of a list)
  * @passes: out: times that the queue was run, each at one moment of the clock

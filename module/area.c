@@ -79,8 +79,11 @@ int htw_area_map(const struct htw_area *area, struct vm_area_struct *vma, bool w
 {
 	unsigned long nr = vma_pages(vma);
 
-	/* Writes to a private mapping would get nowhere. */
-	if (!(vma->vm_flags & VM_SHARED) || nr > area->nr_pages)
+	/*
+	 * Writes to a private mapping would get nowhere. (VM_SHARED is not set if the file is open
+	 * for reading only.)
+	 */
+	if (!(vma->vm_flags & VM_MAYSHARE) || nr > area->nr_pages)
 		return -EINVAL;
 	if (!writable && vma->vm_flags & VM_WRITE)
 		return -EACCES;

@@ -346,6 +346,8 @@ int htw_ctx_run(struct htw_ctx *ctx, struct htwheel_op *ops, unsigned int nr)
 	/* If this fails, the arms that get no timer say so. */
 	htw_timers_reserve(run.timers, arms);
 
+	for (i = 0; i < nr; i++)
+		htw_pool_prefetch(&run.timers->pool, ops[i].id);
 	run.offset_ns = htw_clock_user_offset_ns(run.timers->engine->config.clock);
 	htw_group_begin(&run.group, run.timers->engine);
 	for (i = 0; i < nr; i++) {

@@ -163,7 +163,7 @@ int htw_timer_arm(struct htw_timers *timers, struct htw_group *group,
 	if (timers->table)
 		htw_table_reset(timers->table, (u32)*id);
 	htw_timer_begin(timers, group, timer, spec->deadline_ns);
-	trace_htwheel_arm(timers->number, *id, group->now_ns, timer, spec->slack_ns);
+	trace_htwheel_arm(timers->number, timer, group->now_ns, spec->slack_ns);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_timer_arm);
@@ -204,7 +204,7 @@ int htw_timer_move(struct htw_timers *timers, struct htw_group *group, struct ht
 
 	if (!queued && !htw_delivery_notice(timers, timer))
 		return -ENOENT;
-	trace_htwheel_rearm(timers->number, htw_pool_id(timer), group->now_ns, deadline_ns);
+	trace_htwheel_rearm(timers->number, timer, group->now_ns, deadline_ns);
 	if (timers->table)
 		htw_table_reset(timers->table, htw_pool_index(timer));
 	if (queued) {
@@ -291,8 +291,7 @@ int htw_timer_remove(struct htw_timers *timers, struct htw_group *group, struct 
 
 	if (!queued && !htw_delivery_notice(timers, timer))
 		return -ENOENT;
-	trace_htwheel_cancel(timers->number, htw_pool_id(timer), group->now_ns,
-			     timer->deadline_ns);
+	trace_htwheel_cancel(timers->number, timer, group->now_ns, timer->deadline_ns);
 	*left_ns = 0;
 	if (queued) {
 		*left_ns = htw_timer_left_ns(htw_timer_deadline_ns(timers, timer), group);
@@ -388,7 +387,7 @@ static void timer_come_up(struct htw_pass *pass, struct htw_timers *timers, stru
 	}
 	timer->deadline_ns = deadline_ns;
 	htw_timer_expired(timer, pass->now_ns);
-	trace_htwheel_expire(timers->number, htw_pool_id(timer), pass->now_ns, deadline_ns);
+	trace_htwheel_expire(timers->number, timer, pass->now_ns, deadline_ns);
 	if (timer_emit(timers, timer, pass->now_ns, &next_ns))
 		htw_base_enqueue(pass->base, timer, next_ns);
 }

@@ -17,8 +17,8 @@
  * @now_ns: the moment, on the context's clock, like all times here
  */
 TRACE_EVENT(htwheel_arm,
-	TP_PROTO(u32 ctx, u64 id, u64 now_ns, const struct htw_timer *timer, u64 slack_ns),
-	TP_ARGS(ctx, id, now_ns, timer, slack_ns),
+	TP_PROTO(u32 ctx, const struct htw_timer *timer, u64 now_ns, u64 slack_ns),
+	TP_ARGS(ctx, timer, now_ns, slack_ns),
 	TP_STRUCT__entry(
 		__field(u32, ctx)
 		__field(u64, id)
@@ -30,7 +30,7 @@ TRACE_EVENT(htwheel_arm,
 	),
 	TP_fast_assign(
 		__entry->ctx = ctx;
-		__entry->id = id;
+		__entry->id = htw_pool_id(timer);
 		__entry->now_ns = now_ns;
 		__entry->deadline_ns = timer->deadline_ns;
 		__entry->period_ns = timer->period_ns;
@@ -43,8 +43,8 @@ TRACE_EVENT(htwheel_arm,
 );
 
 DECLARE_EVENT_CLASS(htwheel_timer,
-	TP_PROTO(u32 ctx, u64 id, u64 now_ns, u64 deadline_ns),
-	TP_ARGS(ctx, id, now_ns, deadline_ns),
+	TP_PROTO(u32 ctx, const struct htw_timer *timer, u64 now_ns, u64 deadline_ns),
+	TP_ARGS(ctx, timer, now_ns, deadline_ns),
 	TP_STRUCT__entry(
 		__field(u32, ctx)
 		__field(u64, id)
@@ -53,7 +53,7 @@ DECLARE_EVENT_CLASS(htwheel_timer,
 	),
 	TP_fast_assign(
 		__entry->ctx = ctx;
-		__entry->id = id;
+		__entry->id = htw_pool_id(timer);
 		__entry->now_ns = now_ns;
 		__entry->deadline_ns = deadline_ns;
 	),
@@ -63,20 +63,20 @@ DECLARE_EVENT_CLASS(htwheel_timer,
 
 /* A new deadline, of an operation or a sweep. */
 DEFINE_EVENT(htwheel_timer, htwheel_rearm,
-	TP_PROTO(u32 ctx, u64 id, u64 now_ns, u64 deadline_ns),
-	TP_ARGS(ctx, id, now_ns, deadline_ns)
+	TP_PROTO(u32 ctx, const struct htw_timer *timer, u64 now_ns, u64 deadline_ns),
+	TP_ARGS(ctx, timer, now_ns, deadline_ns)
 );
 
 /* A cancel, of an operation or a sweep. */
 DEFINE_EVENT(htwheel_timer, htwheel_cancel,
-	TP_PROTO(u32 ctx, u64 id, u64 now_ns, u64 deadline_ns),
-	TP_ARGS(ctx, id, now_ns, deadline_ns)
+	TP_PROTO(u32 ctx, const struct htw_timer *timer, u64 now_ns, u64 deadline_ns),
+	TP_ARGS(ctx, timer, now_ns, deadline_ns)
 );
 
 /* A pass found it due. */
 DEFINE_EVENT(htwheel_timer, htwheel_expire,
-	TP_PROTO(u32 ctx, u64 id, u64 now_ns, u64 deadline_ns),
-	TP_ARGS(ctx, id, now_ns, deadline_ns)
+	TP_PROTO(u32 ctx, const struct htw_timer *timer, u64 now_ns, u64 deadline_ns),
+	TP_ARGS(ctx, timer, now_ns, deadline_ns)
 );
 
 #endif /* HTW_TRACE_H */

@@ -216,9 +216,10 @@ EXPORT_SYMBOL_IF_KUNIT(htw_group_disarm);
  * @timer: a timer of which htw_group_queued() has just said that it is queued
  * @deadline_ns: the new deadline, at most KTIME_MAX
  *
- * A later deadline leaves it on its base, whose hrtimer is early enough and is let be. An earlier
- * one (or any, with a design that is not exact) takes it to this CPU's, so that no other CPU has to
- * be interrupted.
+ * A later deadline leaves it on its base, whose hrtimer is early enough and is let be, and, if the
+ * design can do that, at its place in the queue: then the timer's cache line is all that is
+ * touched. An earlier one (or any, with a design that is not exact) takes it to this CPU's base, so
+ * that no other CPU has to be interrupted.
  *
  * Context: within a group; the caller serializes calls for this timer.
  * Return: as htw_group_arm().
@@ -227,17 +228,25 @@ bool htw_group_rearm(struct htw_group *group, struct htw_timer *timer, u64 deadl
 {
 	u64 tick = group_tick(group, timer, deadline_ns);
 	struct htw_base *base = group->held;
+	const struct htw_design *design = base->queue->design;
 
-	htw_group_disarm(group, timer);
+	lockdep_assert_held(&base->lock);
 	/*
 	 * With a design that is not exact, a later tick may come out of the queue earlier: armed
 	 * nearer to it, the timer has a smaller granule.
 	 */
 	if (deadline_ns <= group->now_ns || tick < timer->node.tick || !base->online ||
-	    base->queue->design->granule)
+	    design->granule) {
+		htw_group_disarm(group, timer);
 		return htw_group_arm(group, timer, deadline_ns);
+	}
 	timer->deadline_ns = deadline_ns;
-	group_enqueue(base, timer, tick);
+	if (design->postpone) {
+		design->postpone(base->queue, &timer->node, tick);
+	} else {
+		htw_group_disarm(group, timer);
+		group_enqueue(base, timer, tick);
+	}
 	return true;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_group_rearm);

@@ -14,6 +14,7 @@ const struct htw_case *const htw_case_tables[] = {
 	htw_cases_pass,
 	htw_cases_shape,
 	htw_cases_mass,
+	htw_cases_postpone,
 	htw_cases_small,
 	htw_cases_linux,
 	NULL

@@ -31,6 +31,7 @@ extern const struct htw_case htw_cases_next[];
 extern const struct htw_case htw_cases_pass[];
 extern const struct htw_case htw_cases_shape[];
 extern const struct htw_case htw_cases_mass[];
+extern const struct htw_case htw_cases_postpone[];
 extern const struct htw_case htw_cases_small[];
 extern const struct htw_case htw_cases_linux[];
 

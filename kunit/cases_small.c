@@ -4,10 +4,11 @@
  * of them. No chance involved.
  *
  * An operation is an add of the first timer that is not queued, at each tick that there is; the
- * deletion of each timer; or an advance by each step with each small budget. A sequence is a number
- * whose digits are operations. One that begins with an operation that makes no sense (a deletion of
- * what is not queued) is left out with all that follow it, and what was judged as part of a shorter
- * sequence is not judged again.
+ * deletion of each timer; an advance by each step with each small budget; or, if the design can do
+ * that, the postponement of the first timer that is queued, to each later tick. A sequence is a
+ * number whose digits are operations. One that begins with an operation that makes no sense (a
+ * deletion of what is not queued) is left out with all that follow it, and what was judged as part
+ * of a shorter sequence is not judged again.
  */
 #include <linux/kernel.h>
 #include <linux/minmax.h>
@@ -24,7 +25,7 @@
  * @geometry: its shape
  * @bits: bits of its ticks
  * @ticks: ticks 0 to @ticks - 1 are armed, and the clock goes by steps shorter than that
- * @thin: which of these steps the long sequences have, a bit for each
+ * @thin: which of these steps, and ticks to postpone to, the long sequences have, a bit for each
  * @far: ticks that are armed too, if they are not 0
  */
 struct small {
@@ -65,7 +66,7 @@ static u32 small_tick(const struct small *small, u32 nr)
 
 static u32 small_codes(const struct small *small)
 {
-	return SMALL_TIMERS + (1 + ARRAY_SIZE(budgets)) * small_ticks(small);
+	return SMALL_TIMERS + (2 + ARRAY_SIZE(budgets)) * small_ticks(small);
 }
 
 static bool small_add(struct htw_rig *rig, u64 tick)
@@ -77,6 +78,19 @@ static bool small_add(struct htw_rig *rig, u64 tick)
 	if (timer < SMALL_TIMERS)
 		htw_rig_add(rig, timer, tick);
 	return timer < SMALL_TIMERS;
+}
+
+static bool small_postpone(struct htw_rig *rig, u64 tick)
+{
+	u32 timer;
+
+	if (!rig->oracle.nr || !rig->design->postpone)
+		return false;
+	timer = htw_oracle_find_live(&rig->oracle, 0);
+	if (tick <= rig->oracle.entry[timer].tick)
+		return false;
+	htw_rig_postpone(rig, timer, tick);
+	return true;
 }
 
 /* With nothing queued a budget makes no difference, nor one that cannot be used up. */
@@ -100,11 +114,14 @@ static bool small_step(struct htw_rig *rig, const struct small *small, u32 code,
 	if (code < ticks)
 		return small_add(rig, small_tick(small, code));
 	code -= ticks;
-	if (thin && code < ARRAY_SIZE(budgets) * ticks && !(small->thin >> code % ticks & 1))
+	if (thin && code < (1 + ARRAY_SIZE(budgets)) * ticks && !(small->thin >> code % ticks & 1))
 		return false;
 	if (code < ARRAY_SIZE(budgets) * ticks)
 		return small_advance(rig, small_tick(small, code % ticks), budgets[code / ticks]);
 	code -= ARRAY_SIZE(budgets) * ticks;
+	if (code < ticks)
+		return small_postpone(rig, small_tick(small, code));
+	code -= ticks;
 	if (!htw_rig_is_live(rig, code))
 		return false;
 	htw_rig_del(rig, code);

@@ -105,6 +105,40 @@ void htw_rig_del(struct htw_rig *rig, u32 index)
 	htw_judge_state(rig, 0, false);
 }
 
+/**
+ * htw_rig_postpone() - give a timer a later tick where it lies
+ * @rig: the rig
+ * @index: the timer, which must be queued
+ * @tick: the new tick, not before the one that it has
+ *
+ * With a design that cannot do that, delete it and add it again.
+ *
+ * Context: as the caller's.
+ */
+void htw_rig_postpone(struct htw_rig *rig, u32 index, u64 tick)
+{
+	struct htw_node *node = &rig->timer[index].node;
+	u64 before;
+
+	if (!rig->design->postpone) {
+		htw_rig_add(rig, index, tick);
+		return;
+	}
+	if (!rig_begin(rig, "postpone", index, tick))
+		return;
+	/* A case that asks for this has a fault itself. */
+	if (!htw_rig_expect_at_least(rig, "tick to postpone to", tick, node->tick))
+		return;
+	before = rig->design->next(rig->queue);
+	rig->design->postpone(rig->queue, node, tick);
+	htw_oracle_del(&rig->oracle, index);
+	htw_oracle_add(&rig->oracle, index, tick, htw_rig_granule(rig, tick),
+		       rig->queue->clock_tick);
+	htw_rig_expect(rig, "tick after postpone()", node->tick, tick);
+	htw_rig_expect(rig, "next() after postpone()", rig->design->next(rig->queue), before);
+	htw_judge_state(rig, 0, false);
+}
+
 /* Judge the timers that were handed out, and say how many they are. */
 static u64 rig_receive(struct htw_rig *rig, u64 now_tick, struct list_head *due)
 {

@@ -112,6 +112,7 @@ void htw_rig_restart(struct htw_rig *rig, unsigned int tick_bits, u64 clock_tick
 void htw_rig_add(struct htw_rig *rig, u32 index, u64 tick);
 void htw_rig_arm(struct htw_rig *rig, u32 index, u64 distance);
 void htw_rig_del(struct htw_rig *rig, u32 index);
+void htw_rig_postpone(struct htw_rig *rig, u32 index, u64 tick);
 bool htw_rig_advance(struct htw_rig *rig, u64 now_tick, u64 budget);
 void htw_rig_run(struct htw_rig *rig, u64 now_tick);
 void htw_rig_follow(struct htw_rig *rig, u64 until_tick);

@@ -250,6 +250,27 @@ static void stream_del(struct htw_stream *stream)
 	}
 }
 
+/* What is drawn may lie before the timer's tick; then it stays where it is, or goes a step on. */
+static void stream_postpone(struct htw_stream *stream)
+{
+	struct htw_rig *rig = stream->rig[0];
+	u32 index = stream_below(stream, rig->nr_timers);
+	unsigned int i;
+	u64 tick;
+
+	if (!rig->oracle.nr)
+		return;
+	index = htw_oracle_find_live(&rig->oracle, index);
+	tick = rig->oracle.entry[index].tick;
+	if (stream_chance(stream, 2))
+		tick = stream_ahead(tick, stream_distance(stream, STREAM_STEP_BITS));
+	stream->tick = min(max(tick, stream_draw_tick(stream)), rig->tick_max);
+	for (i = 0; i < stream->nr_rigs; i++) {
+		if (htw_rig_is_live(stream->rig[i], index))
+			htw_rig_postpone(stream->rig[i], index, stream->tick);
+	}
+}
+
 /* Which ones are taken is up to the design; in a pair it must not matter, so take all. */
 static void stream_take(struct htw_stream *stream)
 {
@@ -310,6 +331,9 @@ static void stream_step(struct htw_stream *stream)
 		break;
 	case 5 ... 14:
 		stream_advance(stream);
+		break;
+	case 15 ... 18:
+		stream_postpone(stream);
 		break;
 	default:
 		stream_add(stream);

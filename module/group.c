@@ -200,9 +200,10 @@ EXPORT_SYMBOL_IF_KUNIT(htw_group_disarm);
  * @timer: a timer of which htw_group_queued() has just said that it is queued
  * @deadline_ns: the new deadline, at most KTIME_MAX
  *
- * A later deadline leaves it on its base, whose hrtimer is early enough and is let be. An earlier
- * one (or any, with a design that is not exact) takes it to this CPU's, so that no other CPU has to
- * be interrupted.
+ * A later deadline leaves it on its base, whose hrtimer is early enough and is let be, and, if the
+ * design can do that, at its place in the queue: then the timer's cache line is all that is
+ * touched. An earlier one (or any, with a design that is not exact) takes it to this CPU's base, so
+ * that no other CPU has to be interrupted.
  *
  * Context: within a group; the caller serializes calls for this timer.
  * Return: as htw_group_arm().
@@ -210,17 +211,26 @@ EXPORT_SYMBOL_IF_KUNIT(htw_group_disarm);
 bool htw_group_rearm(struct htw_group *group, struct htw_timer *timer, u64 deadline_ns)
 {
 	struct htw_base *base = group->held;
+	const struct htw_design *design = base->queue->design;
 	u64 tick = htw_base_tick(base, timer, deadline_ns);
 
-	htw_group_disarm(group, timer);
+	lockdep_assert_held(&base->lock);
 	/*
 	 * With a design that is not exact, a later tick may come out of the queue earlier: armed
 	 * nearer to it, the timer has a smaller granule.
 	 */
 	if (deadline_ns <= group->now_ns || tick < timer->node.tick || !base->online ||
-	    base->queue->design->granule)
+	    design->granule) {
+		htw_group_disarm(group, timer);
 		return htw_group_arm(group, timer, deadline_ns);
-	htw_base_enqueue(base, timer, deadline_ns);
+	}
+	if (design->postpone) {
+		timer->deadline_ns = deadline_ns;
+		design->postpone(base->queue, &timer->node, tick);
+	} else {
+		htw_group_disarm(group, timer);
+		htw_base_enqueue(base, timer, deadline_ns);
+	}
 	return true;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_group_rearm);

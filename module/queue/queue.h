@@ -29,6 +29,9 @@
  *   it moves the clock as far as that takes no work: the engine does this before it adds to a queue
  *   that has idled, so that the new node is placed by today's clock and not by that of the last
  *   pass.
+ * - A node may be postponed where it lies, if the design can: it is given a later tick and counts,
+ *   for all other rules, as deleted and added again with that tick. But the place of the node, and
+ *   next(), may be as early as before. The pass that comes to the node at its old place moves it.
  * - now is at most HTW_TICK_MAX. One that lies before the clock is harmless: the clock stays, and
  *   no node leaves early. Whether nodes that are overdue leave then, or when now has caught up with
  *   the clock, is the design's.
@@ -59,7 +62,7 @@
  * @link: list linkage; free for other use (due list, ready list) while the node is in no queue
  * @index: position in the heap's array
  * @seq: order of arrival, for designs that keep it among equal ticks
- * @tick: the key; set by the caller before add() and not to be changed while queued
+ * @tick: the key; set by the caller before add() and, while queued, changed by postpone() only
  */
 struct htw_node {
 	union {
@@ -112,7 +115,7 @@ struct htw_work {
 /**
  * struct htw_place - where a node sits, for pictures and checks
  * @level: level of the wheel, or depth in the heap. Of a node that is on its way from one level to
- *	another, the one that it is moved to
+ *	another, the one that it is moved to; of one that was postponed, the one where it belongs
  * @slot: slot of the level, or index in the array
  */
 struct htw_place {
@@ -162,6 +165,9 @@ struct htw_queue_config {
  *	number of nodes that are queued or may be queued meanwhile.
  * @add: put @node in; true if next() is earlier than it was before
  * @del: take @node out
+ * @postpone: give @node, which must be queued, the tick @tick, which is not before the one that it
+ *	has, and touch nothing but @node. next() stays what it is. NULL: the design cannot, and the
+ *	caller uses del() and add()
  * @next: the tick to advance to next, or HTW_TICK_NONE
  * @advance: hand out, at the tail of @due, the nodes that are due at @now, in the order of their
  *	ticks (an exact design); true if work is left that @budget did not allow. @due may be NULL
@@ -186,6 +192,7 @@ struct htw_design {
 	int		(*reserve)(struct htw_queue *queue, u64 nr);
 	bool		(*add)(struct htw_queue *queue, struct htw_node *node);
 	void		(*del)(struct htw_queue *queue, struct htw_node *node);
+	void		(*postpone)(struct htw_queue *queue, struct htw_node *node, u64 tick);
 	u64		(*next)(const struct htw_queue *queue);
 	bool		(*advance)(struct htw_queue *queue, u64 now, u64 budget,
 				   struct list_head *due, struct htw_work *work);

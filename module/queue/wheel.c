@@ -28,8 +28,13 @@
  * they are moved waits for 20 ms. With two, the moves have the whole length of a slot (2.15 s on
  * level 2): each pass does a few when it has handed out what is due.
  *
- * What it costs. Arm and cancel: a few instructions. A timer moves at most once for each level, and
- * leaves level 0 at its very tick. The next expiry is a look at each level's bitmap. Between two
+ * A timer that is postponed stays where it is and only its tick changes: its place says no more than
+ * "not before". When its slot is emptied or handed out, it is put where its tick then belongs. So a
+ * timeout that is postponed a thousand times before it runs out, which is what most of them are
+ * for, is moved once for that.
+ *
+ * What it costs. Arm and cancel: a few instructions. Postpone: a store. A timer moves at most once
+ * for each level, and leaves level 0 at its very tick. The next expiry is a look at each level's bitmap. Between two
  * events the clock may be set freely: a long idle is free. In exchange, a timer alone on a high
  * level wakes the CPU once for each level that it passes, and timers of one tick are handed out in
  * no particular order.
@@ -59,6 +64,11 @@ static u64 wheel_put(struct htw_wheel *wheel, struct htw_node *node)
 static bool wheel_add(struct htw_queue *queue, struct htw_node *node)
 {
 	return htw_slots_added(to_slots(queue), wheel_put(to_wheel(queue), node));
+}
+
+static void wheel_postpone(struct htw_queue *queue, struct htw_node *node, u64 tick)
+{
+	node->tick = tick;
 }
 
 /* What comes next, HTW_TICK_NONE if the wheel is empty: the slot, and its level. */
@@ -92,15 +102,18 @@ static struct wheel_event wheel_event(const struct htw_wheel *wheel)
 	return event;
 }
 
-/* Move timers of @level on their way, as far as the budget goes. */
-static u64 wheel_settle(struct htw_wheel *wheel, unsigned int level, u64 budget,
-			struct htw_work *work)
+/* Empty a slot, as far as the budget goes: hand out what is due, and put the others again. */
+static u64 wheel_empty(struct htw_wheel *wheel, unsigned int slot, u64 budget,
+		       struct list_head *due, struct htw_work *work)
 {
-	unsigned int moving = wheel_moving(wheel, level);
 	struct htw_node *node;
 
-	for (; budget && htw_slots_occupied(&wheel->slots, moving); budget--) {
-		node = htw_slots_first(&wheel->slots, moving);
+	for (; budget && htw_slots_occupied(&wheel->slots, slot); budget--) {
+		node = htw_slots_first(&wheel->slots, slot);
+		if (node->tick <= wheel->slots.queue.clock_tick) {
+			work->due += htw_slots_hand_out(&wheel->slots, slot, 1, due);
+			continue;
+		}
 		htw_slots_remove(&wheel->slots, node);
 		wheel_put(wheel, node);
 		work->moves++;
@@ -112,19 +125,14 @@ static u64 wheel_settle(struct htw_wheel *wheel, unsigned int level, u64 budget,
 static u64 wheel_work(struct htw_wheel *wheel, const struct wheel_event *event, u64 budget,
 		      struct list_head *due, struct htw_work *work)
 {
-	u64 *clock = &wheel->slots.queue.clock_tick, nr;
+	u64 *clock = &wheel->slots.queue.clock_tick;
 
 	work->slots++;
 	*clock = max(*clock, event->tick);
-	if (event->slot >= wheel_moving(wheel, 0))
-		return wheel_settle(wheel, event->level, budget, work);
-	if (event->level) {
-		htw_slots_splice(&wheel->slots, event->slot, wheel_moving(wheel, event->level));
-		return budget;
-	}
-	nr = htw_slots_hand_out(&wheel->slots, event->slot, budget, due);
-	work->due += nr;
-	return budget - nr;
+	if (!event->level || event->slot >= wheel_moving(wheel, 0))
+		return wheel_empty(wheel, event->slot, budget, due, work);
+	htw_slots_splice(&wheel->slots, event->slot, wheel_moving(wheel, event->level));
+	return budget;
 }
 
 static bool wheel_is_moving(const struct htw_wheel *wheel)
@@ -156,7 +164,7 @@ static bool wheel_advance(struct htw_queue *queue, u64 now, u64 budget, struct l
 
 	/* Nobody waits for us: move timers ahead of time, what is needed soonest first. */
 	for (level = 1; level < wheel->levels; level++)
-		budget = wheel_settle(wheel, level, budget, work);
+		budget = wheel_empty(wheel, wheel_moving(wheel, level), budget, due, work);
 	*next = wheel_event(wheel).tick;
 	/* If that was not all, go on at the next tick rather than at the last moment. */
 	if (wheel_is_moving(wheel))
@@ -164,17 +172,24 @@ static bool wheel_advance(struct htw_queue *queue, u64 now, u64 budget, struct l
 	return false;
 }
 
+/* Not after its tick, for it may have been postponed; in a window; and not overdue to be moved. */
 static bool wheel_belongs(const struct htw_queue *queue, const struct htw_node *node,
 			  unsigned int slot)
 {
 	const struct htw_wheel *wheel = to_const_wheel(queue);
-	struct htw_place place = wheel_place(queue, node);
-	unsigned int level = slot - wheel_moving(wheel, 0);
+	unsigned int moving = wheel_moving(wheel, 0), mask = wheel_ring(wheel, 1) - 1;
+	unsigned int level = slot < moving ? slot / (mask + 1) : slot - moving;
+	u64 clock = wheel_number(wheel, queue->clock_tick, level);
+	u64 number = slot < moving ? clock + ((slot - clock) & mask) : clock + 1;
 
-	if (slot < wheel_moving(wheel, 0))
-		return slot == wheel_ring(wheel, place.level) + place.slot;
-	return level && wheel_number(wheel, node->tick, level) ==
-			wheel_number(wheel, queue->clock_tick, level) + 1;
+	if (slot >= moving && !level)
+		return false;
+	if (number > wheel_number(wheel, max(node->tick, queue->clock_tick), level))
+		return false;
+	if (slot >= moving)
+		return true;
+	return (number >> wheel->bits) - (clock >> wheel->bits) < 2 &&
+	       (!level || wheel_attention(wheel, number, level) > queue->clock_tick);
 }
 
 static int wheel_check(const struct htw_queue *queue)
@@ -226,6 +241,7 @@ const struct htw_design htw_wheel_design = {
 	.destroy	= htw_slots_destroy,
 	.add		= wheel_add,
 	.del		= htw_slots_del,
+	.postpone	= wheel_postpone,
 	.next		= htw_slots_next,
 	.advance	= wheel_advance,
 	.take		= htw_slots_take,

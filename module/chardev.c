@@ -9,6 +9,7 @@
 #include <linux/seq_file.h>
 
 #include "htwheel.h"
+#include "shared.h"
 
 /* What a context starts from. Set at load, before the device appears. */
 static struct htw_engine *const *chardev_engines;
@@ -47,7 +48,9 @@ static __poll_t chardev_poll(struct file *file, poll_table *wait)
 
 static int chardev_mmap(struct file *file, struct vm_area_struct *vma)
 {
-	return htw_ctx_mmap(file->private_data, vma);
+	struct htw_ctx *ctx = file->private_data;
+
+	return htw_shared_map(&ctx->timers, vma);
 }
 
 static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long argument)

@@ -447,23 +447,3 @@ int htw_ctx_dump(struct htw_ctx *ctx, u64 *cursor, struct htwheel_dump_entry *en
 		entries[i].deadline_ns = htw_clock_to_user(entries[i].deadline_ns, offset_ns);
 	return nr;
 }
-
-/**
- * htw_ctx_mmap() - mmap(2)
- * @ctx: the context
- * @vma: the new mapping
- *
- * Context: task, mmap lock held; may sleep.
- * Return: as htw_shared_map(); -EINTR.
- */
-int htw_ctx_mmap(struct htw_ctx *ctx, struct vm_area_struct *vma)
-{
-	int err;
-
-	/* Inside the mmap lock, which nobody asks for who holds ctx->lock: see htwheel.h. */
-	if (mutex_lock_interruptible(&ctx->lock))
-		return -EINTR;
-	err = htw_shared_map(&ctx->timers, vma);
-	mutex_unlock(&ctx->lock);
-	return err;
-}

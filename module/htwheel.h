@@ -33,8 +33,8 @@
  *
  * - ctx->lock keeps system calls on one context apart, so that a timer's name, its arms and its end
  *   have an order that the books can follow. It may sleep, since a pool has to grow. No user memory
- *   is touched with it held in a way that could fault in pages: a fault may take any time, and the
- *   mmap lock is outside.
+ *   is touched with it held in a way that could fault in pages: a fault may take any time. Nor is
+ *   it taken inside the mmap lock, since SETUP, which holds it, waits for CPU hotplug.
  * - base->lock is taken in softirq. It is held for a chunk of operations or timers, and makes the
  *   step from "queued" to "expired, and in the ready list" one step for everybody else: a cancel
  *   comes before it or after it.
@@ -53,7 +53,8 @@
  *	htw_timers.user				constant after open
  *	htw_timers.engine			ctx->lock; constant after the first arm
  *	htw_timers, other fields		ctx->lock
- *	htw_timers.table, htw_ready.ring	ctx->lock; constant after the first arm
+ *	htw_timers.table, htw_ready.ring	ctx->lock; constant after SETUP; mmap, poll and read
+ *						look without it
  *	htw_timers.delivered			ready->lock
  *	htw_table, htw_area			constant after creation
  *	words of the table			nobody: read once, believed never
@@ -146,7 +147,6 @@ int htw_ctx_info(struct htw_ctx *ctx, struct htwheel_info *info);
 int htw_ctx_setup(struct htw_ctx *ctx, const struct htwheel_setup *setup);
 int htw_ctx_run(struct htw_ctx *ctx, struct htwheel_op *ops, unsigned int nr);
 int htw_ctx_mass(struct htw_ctx *ctx, struct htwheel_mass *mass);
-int htw_ctx_mmap(struct htw_ctx *ctx, struct vm_area_struct *vma);
 int htw_ctx_dump(struct htw_ctx *ctx, u64 *cursor, struct htwheel_dump_entry *entries,
 		 unsigned int max);
 

@@ -81,13 +81,19 @@ void htw_shared_destroy(struct htw_timers_config *config)
  * @timers: whose areas
  * @vma: the new mapping
  *
- * Context: task, the owner's lock and, outside it, the mmap lock held; may sleep.
+ * The owner's lock must not be taken inside the mmap lock: who makes an engine has it, and waits
+ * for CPU hotplug, which waits for others. An area never changes once it is there, and the file
+ * that is being mapped keeps it.
+ *
+ * Context: task, the mmap lock held; may sleep.
  * Return: 0; -EINVAL if there is no such area, or it is shorter, or the mapping is private; -EACCES
  * if it may not be written to; -ENOMEM.
  */
 int htw_shared_map(const struct htw_timers *timers, struct vm_area_struct *vma)
 {
-	const struct htw_ring *ring = timers->ready.ring;
+	/* Pairs with htw_timers_setup(). */
+	const struct htw_ring *ring = smp_load_acquire(&timers->ready.ring);
+	const struct htw_table *table = smp_load_acquire(&timers->table);
 
 	switch ((u64)vma->vm_pgoff << PAGE_SHIFT) {
 	case HTWHEEL_MMAP_RING:
@@ -95,7 +101,7 @@ int htw_shared_map(const struct htw_timers *timers, struct vm_area_struct *vma)
 	case HTWHEEL_MMAP_HEAD:
 		return ring ? htw_area_map(&ring->head_area, vma, true) : -EINVAL;
 	case HTWHEEL_MMAP_TABLE:
-		return timers->table ? htw_area_map(&timers->table->area, vma, true) : -EINVAL;
+		return table ? htw_area_map(&table->area, vma, true) : -EINVAL;
 	}
 	return -EINVAL;
 }

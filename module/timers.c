@@ -112,9 +112,12 @@ int htw_timers_setup(struct htw_timers *timers, struct htw_engine *engine,
 	htw_engine_unreserve(timers->engine, nr);
 	timers->engine = engine;
 	htw_ready_setup(&timers->ready, engine->config.clock, config->policy);
-	timers->table = config->table;
-	/* Pairs with READ_ONCE() in htw_event_poll() and htw_event_read(). */
-	WRITE_ONCE(timers->ready.ring, config->ring);
+	/*
+	 * Pairs with htw_shared_map(), htw_event_poll() and htw_event_read(), which look without
+	 * the lock.
+	 */
+	smp_store_release(&timers->table, config->table);
+	smp_store_release(&timers->ready.ring, config->ring);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(htw_timers_setup);

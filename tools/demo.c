@@ -5,6 +5,10 @@
  * Arms a million timers in batches, re-arms a tenth and cancels a tenth while they run, receives
  * the rest through epoll and read, and decides from what it armed and what it received, and from
  * nothing that the module says about itself, whether any was lost, came twice, or came early.
+ *
+ * With --ring the events come from the event ring. With --table the timers that are pushed back are
+ * pushed back by a store into the deadline table. Such a store may come too late; the event then
+ * shows the deadline before, and must have fired before the store was through.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -16,68 +20,12 @@
 #include <sys/epoll.h>
 
 #include "commands.h"
+#include "demo.h"
 #include "device.h"
 
 #define READ_EVENTS	1024
 #define GRACE_NS	(30 * NSEC_PER_SEC)
 #define PROGRESS_NS	NSEC_PER_SEC
-
-/* What the program knows of a timer. */
-enum state {
-	ARMED,
-	RECEIVED,
-	CANCELLED,
-};
-
-struct record {
-	uint64_t	id;
-	uint64_t	not_before_ns;
-	enum state	state;
-};
-
-/**
- * struct demo - the run
- * @fd: the device
- * @epoll: an epoll with @fd in it
- * @nr: timers to arm
- * @batch: operations of a call
- * @min_ns: smallest delay
- * @max_ns: largest delay
- * @random: state of the generator
- * @records: one for each timer
- * @ops: room for a batch
- * @targets: for each operation of the batch, its timer
- * @armed: timers armed so far; the following ones count as well
- * @last_ns: no deadline lies later
- * @late_ns: lateness of each event when it was received
- * @kernel_late_ns: lateness of each event when it fired
- * @began_ns: for the progress report
- * @reported_ns: for the progress report
- */
-struct demo {
-	int		fd;
-	int		epoll;
-	uint32_t	nr;
-	uint32_t	batch;
-	uint64_t	min_ns;
-	uint64_t	max_ns;
-	uint64_t	random;
-	struct record	*records;
-	struct htwheel_op *ops;
-	uint32_t	*targets;
-	uint64_t	armed;
-	uint64_t	replaced;
-	uint64_t	cancelled;
-	uint64_t	fired;
-	uint64_t	duplicated;
-	uint64_t	early;
-	uint64_t	refused;
-	uint64_t	last_ns;
-	uint64_t	*late_ns;
-	uint64_t	*kernel_late_ns;
-	uint64_t	began_ns;
-	uint64_t	reported_ns;
-};
 
 /* splitmix64: a counter and a mixing function. */
 static uint64_t next_random(struct demo *demo)
@@ -94,11 +42,6 @@ static uint64_t random_delay_ns(struct demo *demo)
 	return demo->min_ns + next_random(demo) % (demo->max_ns - demo->min_ns + 1);
 }
 
-static uint64_t pending(const struct demo *demo)
-{
-	return demo->armed - demo->cancelled - demo->fired;
-}
-
 static void progress(struct demo *demo)
 {
 	uint64_t now = now_ns();
@@ -108,7 +51,7 @@ static void progress(struct demo *demo)
 	demo->reported_ns = now;
 	printf("%6.1f s: %7" PRIu64 " armed, %6" PRIu64 " re-armed, %6" PRIu64 " cancelled, "
 	       "%7" PRIu64 " received, %7" PRIu64 " pending\n", (now - demo->began_ns) / 1e9,
-	       demo->armed, demo->replaced, demo->cancelled, demo->fired, pending(demo));
+	       demo->armed, demo->replaced, demo->cancelled, demo->fired, demo_pending(demo));
 	fflush(stdout);
 }
 
@@ -117,8 +60,21 @@ static void note_deadline(struct demo *demo, struct record *record, uint64_t not
 			  uint64_t not_after_ns)
 {
 	record->not_before_ns = not_before_ns;
+	record->armed_ns = not_before_ns;
+	record->stored_ns = 0;
 	if (not_after_ns > demo->last_ns)
 		demo->last_ns = not_after_ns;
+}
+
+/* One that fired before a store postponed it goes by the deadline before. */
+static void excuse_store(struct demo *demo, struct record *record,
+			 const struct htwheel_event *event)
+{
+	if (!record->stored_ns || event->deadline_ns >= record->not_before_ns ||
+	    event->fired_ns > record->stored_ns)
+		return;
+	record->not_before_ns = record->armed_ns;
+	demo->too_late++;
 }
 
 static void receive_event(struct demo *demo, const struct htwheel_event *event, uint64_t now)
@@ -135,12 +91,27 @@ static void receive_event(struct demo *demo, const struct htwheel_event *event, 
 		return;
 	}
 	record->state = RECEIVED;
+	excuse_store(demo, record, event);
 	if (now < record->not_before_ns || event->fired_ns < event->deadline_ns ||
 	    event->deadline_ns < record->not_before_ns)
 		demo->early++;
 	demo->late_ns[demo->fired] = now > event->deadline_ns ? now - event->deadline_ns : 0;
 	demo->kernel_late_ns[demo->fired] = event->fired_ns - event->deadline_ns;
 	demo->fired++;
+}
+
+/* What is there now, or a part of it: from the ring first, which has the older ones. */
+static unsigned int take_events(struct demo *demo, struct htwheel_event *events)
+{
+	unsigned int nr = 0;
+
+	if (demo->shared.ring) {
+		nr = shared_take(&demo->shared, events, READ_EVENTS);
+		if (nr || !shared_waiting(&demo->shared))
+			return nr;
+	}
+	demo->calls++;
+	return device_read(demo->fd, events, READ_EVENTS);
 }
 
 /* Receive what there is now. */
@@ -151,12 +122,12 @@ static void receive(struct demo *demo)
 	uint64_t now;
 
 	do {
-		nr = device_read(demo->fd, events, READ_EVENTS);
+		nr = take_events(demo, events);
 		now = now_ns();
 		for (i = 0; i < nr; i++)
 			receive_event(demo, &events[i], now);
 		progress(demo);
-	} while (nr == READ_EVENTS);
+	} while (demo->shared.ring ? nr > 0 : nr == READ_EVENTS);
 }
 
 /* An arm with a relative time, submitted between @before and @after, has come back. */
@@ -208,12 +179,26 @@ static void note_change(struct demo *demo, const struct htwheel_op *op, struct r
 	}
 }
 
+/* Postpone a timer without a call; false if the table cannot, as the deadline is an earlier one. */
+static bool postpone(struct demo *demo, struct record *record, uint64_t deadline_ns)
+{
+	if (!demo->shared.table || deadline_ns <= record->not_before_ns)
+		return false;
+	shared_postpone(&demo->shared, record->id, deadline_ns);
+	record->not_before_ns = deadline_ns;
+	record->stored_ns = now_ns();
+	if (deadline_ns > demo->last_ns)
+		demo->last_ns = deadline_ns;
+	demo->postponed++;
+	return true;
+}
+
 /* Of the timers of an earlier batch that have not come yet, re-arm a tenth and cancel a tenth. */
 static void change_batch(struct demo *demo, uint64_t first, uint64_t end)
 {
 	uint32_t nr = 0;
 	uint64_t now = now_ns();
-	uint64_t timer;
+	uint64_t timer, time_ns;
 	uint32_t i;
 
 	for (timer = first; timer < end && nr < demo->batch; timer++) {
@@ -221,12 +206,15 @@ static void change_batch(struct demo *demo, uint64_t first, uint64_t end)
 
 		if (dice > 1 || demo->records[timer].state != ARMED)
 			continue;
+		time_ns = dice ? now + random_delay_ns(demo) : 0;
+		if (dice && postpone(demo, &demo->records[timer], time_ns))
+			continue;
 		demo->targets[nr] = timer;
 		demo->ops[nr++] = (struct htwheel_op){
 			.opcode = dice ? HTWHEEL_OP_REARM : HTWHEEL_OP_CANCEL,
 			.flags = dice ? HTWHEEL_ABSOLUTE : 0,
 			.id = demo->records[timer].id,
-			.time_ns = dice ? now + random_delay_ns(demo) : 0,
+			.time_ns = time_ns,
 		};
 	}
 	device_submit(demo->fd, demo->ops, nr);
@@ -255,77 +243,12 @@ static void run_rest(struct demo *demo)
 	struct epoll_event event;
 	uint64_t end = demo->last_ns + GRACE_NS;
 
-	while (pending(demo) && now_ns() < end) {
+	while (demo_pending(demo) && now_ns() < end) {
+		demo->calls++;
 		if (epoll_wait(demo->epoll, &event, 1, 1000) < 0 && errno != EINTR)
 			fail(EXIT_DEVICE, "epoll_wait: %s", strerror(errno));
 		receive(demo);
 	}
-}
-
-static int compare_u64(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Sorts @late_ns and prints its percentiles; returns the 99th in ms. */
-static double report_lateness(const char *what, uint64_t *late_ns, uint64_t nr)
-{
-	if (!nr)
-		return 0;
-	qsort(late_ns, nr, sizeof(*late_ns), compare_u64);
-	printf("lateness when %-9s p50 %.3f ms, p99 %.3f ms, max %.3f ms\n", what,
-	       late_ns[nr / 2] / 1e6, late_ns[nr * 99 / 100] / 1e6, late_ns[nr - 1] / 1e6);
-	return late_ns[nr * 99 / 100] / 1e6;
-}
-
-/* The module's books have to balance, and to say the same as ours. */
-static bool books_agree(const struct demo *demo)
-{
-	struct htwheel_stats stats;
-	bool agree;
-
-	device_stats(demo->fd, &stats);
-	printf("books of the module: armed %llu = fired %llu + cancelled %llu + "
-	       "replaced %llu + pending %llu\n", stats.armed, stats.fired,
-	       stats.cancelled, stats.replaced, stats.pending);
-	printf("engine: %llu passes, %llu wake-ups, %llu moves, %llu hrtimer starts and stops\n",
-	       stats.passes, stats.wakeups, stats.moves, stats.reprogrammed);
-	printf("memory: %llu bytes for at most %llu timers at once\n", stats.pool_bytes,
-	       stats.peak);
-	agree = stats.armed == stats.fired + stats.cancelled + stats.replaced + stats.pending &&
-		stats.armed == demo->armed + demo->replaced && stats.fired == demo->fired &&
-		stats.cancelled == demo->cancelled && stats.replaced == demo->replaced;
-	if (!agree)
-		puts("the books of the module do NOT agree with what this program counted");
-	return agree;
-}
-
-static int report(struct demo *demo)
-{
-	uint64_t left, lost = 0;
-	bool agree;
-	double p99;
-	uint64_t i;
-
-	for (i = 0; i < demo->armed; i++)
-		lost += demo->records[i].state == ARMED;
-	/* What is still missing long after its deadline is not pending but lost. */
-	left = pending(demo) - lost;
-	printf("%.1f s in all\n", (now_ns() - demo->began_ns) / 1e9);
-	agree = books_agree(demo);
-	report_lateness("fired:", demo->kernel_late_ns, demo->fired);
-	p99 = report_lateness("received:", demo->late_ns, demo->fired);
-	if (demo->refused)
-		printf("%" PRIu64 " re-arms or cancels of live timers were refused\n",
-		       demo->refused);
-	printf("demo: armed=%" PRIu64 " replaced=%" PRIu64 " cancelled=%" PRIu64 " fired=%" PRIu64
-	       " pending=%" PRIu64 " lost=%" PRIu64 " duplicated=%" PRIu64 " early=%" PRIu64
-	       " late_p99_ms=%.3f\n", demo->armed, demo->replaced, demo->cancelled, demo->fired,
-	       left, lost, demo->duplicated, demo->early, p99);
-	return agree && !left && !lost && !demo->duplicated && !demo->early && !demo->refused &&
-	       demo->armed == demo->nr ? 0 : EXIT_BROKEN;
 }
 
 static void usage(FILE *out)
@@ -337,7 +260,9 @@ static void usage(FILE *out)
 	      "  --batch N    operations in a call (default 4096)\n"
 	      "  --min-ms N   smallest delay (default 100)\n"
 	      "  --max-ms N   largest delay (default 10000)\n"
-	      "  --seed N     of the random delays (default 1)\n\n"
+	      "  --seed N     of the random delays (default 1)\n"
+	      "  --ring[=N]   take the events from an event ring of N places (default 65536)\n"
+	      "  --table      push timers back by stores into the deadline table\n\n"
 	      "The last line sums up; the exit code is 0 only if nothing was lost, came twice, or early.\n",
 	      out);
 }
@@ -363,6 +288,8 @@ static void parse_options(struct demo *demo, int argc, char **argv)
 		{ "min-ms", required_argument, NULL, 'm' },
 		{ "max-ms", required_argument, NULL, 'M' },
 		{ "seed", required_argument, NULL, 's' },
+		{ "ring", optional_argument, NULL, 'r' },
+		{ "table", no_argument, NULL, 'T' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
@@ -381,6 +308,15 @@ static void parse_options(struct demo *demo, int argc, char **argv)
 			break;
 		case 'M':
 			demo->max_ns = parse_number("max-ms", optarg, 0, 1U << 30) * NSEC_PER_MSEC;
+			break;
+		case 'r':
+			demo->ring_entries = optarg ? parse_number("ring", optarg, 2,
+								   HTWHEEL_MAX_RING) : 65536;
+			if (demo->ring_entries & (demo->ring_entries - 1))
+				fail(EXIT_USAGE, "--ring takes a power of two");
+			break;
+		case 'T':
+			demo->with_table = true;
 			break;
 		case 's':
 			demo->random = parse_number("seed", optarg, 0, UINT64_MAX);
@@ -405,6 +341,22 @@ static void *allocate(size_t nr, size_t size)
 	return memory;
 }
 
+static void setup(struct demo *demo, const struct htwheel_info *info)
+{
+	struct htwheel_setup choices = {
+		.max_timers	= demo->nr,
+		.ring_entries	= demo->ring_entries,
+		.flags		= demo->with_table ? HTWHEEL_SETUP_TABLE : 0,
+	};
+
+	if (demo->ring_entries && !(info->features & HTWHEEL_FEAT_RING))
+		fail(EXIT_DEVICE, "this module has no event ring");
+	if (demo->with_table && !(info->features & HTWHEEL_FEAT_TABLE))
+		fail(EXIT_DEVICE, "this module has no deadline table");
+	device_setup(demo->fd, &choices);
+	shared_map(&demo->shared, demo->fd);
+}
+
 static void prepare(struct demo *demo)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -415,8 +367,8 @@ static void prepare(struct demo *demo)
 	if (demo->nr > info.max_timers_ceiling)
 		fail(EXIT_DEVICE, "the module's limit is %llu timers; load it with "
 		     "max_timers=%" PRIu32, info.max_timers_ceiling, demo->nr);
-	if (demo->nr > info.max_timers)
-		device_setup(demo->fd, demo->nr);
+	if (demo->nr > info.max_timers || demo->ring_entries || demo->with_table)
+		setup(demo, &info);
 	if (demo->batch > info.max_batch)
 		demo->batch = info.max_batch;
 	demo->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -449,5 +401,5 @@ int command_demo(int argc, char **argv)
 	demo.reported_ns = demo.began_ns;
 	run_load(&demo);
 	run_rest(&demo);
-	return report(&demo);
+	return demo_report(&demo);
 }

@@ -66,9 +66,11 @@ void device_stats(int fd, struct htwheel_stats *stats)
 		fail_errno("HTWHEEL_IOC_STATS");
 }
 
-void device_setup(int fd, uint64_t max_timers)
+void device_setup(int fd, const struct htwheel_setup *choices)
 {
-	struct htwheel_setup setup = { .size = sizeof(setup), .max_timers = max_timers };
+	struct htwheel_setup setup = *choices;
+
+	setup.size = sizeof(setup);
 
 	if (ioctl(fd, HTWHEEL_IOC_SETUP, &setup))
 		fail_errno("HTWHEEL_IOC_SETUP");

@@ -24,7 +24,7 @@ void fail(int code, const char *format, ...) __attribute__((noreturn, format(pri
 int device_open(void);
 void device_info(int fd, struct htwheel_info *info);
 void device_stats(int fd, struct htwheel_stats *stats);
-void device_setup(int fd, uint64_t max_timers);
+void device_setup(int fd, const struct htwheel_setup *choices);
 void device_submit(int fd, struct htwheel_op *ops, uint32_t nr);
 unsigned int device_read(int fd, struct htwheel_event *events, unsigned int nr);
 uint64_t now_ns(void);

@@ -79,7 +79,7 @@ static void print_features(struct printer *printer, uint64_t features)
 {
 	static const char *const names[] = {
 		"periodic", "keep", "slack", "tag", "boottime", "manual", "mass", "dump", "wake",
-		"timens", "private",
+		"timens", "private", "ring", "table",
 	};
 	char text[128] = "";
 	unsigned int i;

@@ -138,31 +138,33 @@ struct bench {
 };
 
 /*
- * Operations that a contract may have, or not yet: the Makefile looks whether queue.h does. A
- * design without them has NULL there.
+ * Operations that the contract may have, or not yet: the Makefile looks whether queue.h does. A
+ * design that cannot has NULL there.
  */
+static inline bool bench_postpone(struct htw_queue *queue, struct htw_node *node, u64 tick)
+{
 #ifdef BENCH_POSTPONE
-#define bench_can_postpone(design)		((design)->postpone)
-#define bench_postpone(queue, node, tick)	((void)(queue)->design->postpone(queue, node, tick))
-#else
-#define bench_can_postpone(design)		false
-#define bench_postpone(queue, node, tick)	((void)0)
+	if (queue->design->postpone && tick >= node->tick) {
+		queue->design->postpone(queue, node, tick);
+		return true;
+	}
 #endif
+	return false;
+}
 
+static inline void bench_prefetch(struct htw_queue *queue, struct htw_node *node)
+{
 #ifdef BENCH_PREFETCH
-#define bench_prefetch(queue, node) \
-	((queue)->design->prefetch ? (void)(queue)->design->prefetch(queue, node) : (void)0)
-#else
-#define bench_prefetch(queue, node)		((void)(node))
+	if (queue->design->prefetch)
+		queue->design->prefetch(queue, node);
 #endif
+}
 
 /* To a later deadline in place, if the design can do that; to others, by cancel and arm. */
 static inline void bench_rearm(struct bench *bench, struct htw_node *node, u64 tick)
 {
-	if (bench_can_postpone(bench->design) && tick >= node->tick) {
-		bench_postpone(bench->queue, node, tick);
+	if (bench_postpone(bench->queue, node, tick))
 		return;
-	}
 	bench->design->del(bench->queue, node);
 	node->tick = tick;
 	bench->design->add(bench->queue, node);

@@ -26,7 +26,7 @@ const char *const bench_case_names[NR_CASES] = {
 	[CASE_RUN_IDLE]		= "run-idle",
 };
 
-/* Where the clock begins; and what is so far that all jumps of a measurement, 45 years, end before. */
+/* Where the clock begins; and what is so far that all jumps, 45 years, end before. */
 #define START_TICK	0ULL
 #define FAR_TICK	BENCH_TICKS(100ULL * 365 * 24 * 3600)
 
@@ -67,9 +67,8 @@ static void check_fired(const struct bench *bench, u64 nr)
  * A function of its own, and none of the others is called by anything else: callgrind counts what
  * runs below it (see the script "instructions").
  */
-__attribute__((noinline, noclone)) u64 bench_collected(struct bench *bench,
-							u64 (*run)(struct bench *bench));
-u64 bench_collected(struct bench *bench, u64 (*run)(struct bench *bench))
+__attribute__((noinline, noclone))
+static u64 bench_collected(struct bench *bench, u64 (*run)(struct bench *bench))
 {
 	return run(bench);
 }
@@ -187,7 +186,7 @@ static void end_run(struct bench *bench)
 	close_queue(bench);
 }
 
-/* A minute of connections with two timeouts and a heartbeat, an operation being one that expires. */
+/* A minute of connections with two timeouts and a heartbeat; an operation is one that expires. */
 void bench_run_seeds_case(struct bench *bench)
 {
 	const struct bench_sequence *seq = bench->seq;

@@ -4,7 +4,7 @@
  *
  * The clock of the queue stands while timers are armed; what its moving costs is measured by the
  * cases that move it. So that constant timeouts are not all due in one tick, which no server ever
- * sees, their deadlines go up from arm to arm, by as much as if n of them were armed in their length.
+ * sees, their deadlines go up from arm to arm, by as much as if n of them were armed in that time.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  *
  * Four levels of 256 slots, each slot one circular list; the level by what is left, the slot by the
  * tick. When the clock comes to a multiple of 256^n, the slot of level n that begins there is
- * emptied into the levels below. It is what kernels had for twenty years, and what one writes first.
+ * emptied into the levels below. Kernels had that for twenty years; it is what one writes first.
  *
  * It keeps no bitmap. So arm and cancel do nothing but link and unlink, which is what makes it a
  * hard yardstick for them; and the clock goes tick by tick, over a day too, and the next expiry is

@@ -46,7 +46,6 @@ static void open_queue(struct bench *bench)
 		bench_fail("no memory for a queue of %llu timers", bench->seq->n);
 	bench->now_tick = START_TICK;
 	bench->fired = 0;
-	bench->work = (struct htw_work){};
 }
 
 static void close_queue(struct bench *bench)
@@ -81,6 +80,7 @@ static void measure(struct bench *bench, enum bench_case which, u64 (*run)(struc
 		return;
 	bench->first = which >= CASE_CHURN && which - CASE_CHURN < BENCH_PICKS ?
 		       (which - CASE_CHURN) * bench->seq->ops : 0;
+	bench->work = (struct htw_work){};
 	begin = bench_ns();
 	ops = bench_collected(bench, run);
 	bench_sample(bench, which, ops, bench_ns() - begin);

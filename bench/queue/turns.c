@@ -20,6 +20,8 @@
  * @design: the design
  * @samples: for each case, nanoseconds an operation
  * @nr: how many
+ * @ops: operations of one of them
+ * @moves: timers that the queue moved in that, in all
  * @spent_ns: time that it has had
  * @last_ns: of that, for the last repetition
  * @too_slow: it is not asked
@@ -28,6 +30,8 @@ struct contestant {
 	const struct htw_design	*design;
 	double			samples[NR_CASES][BENCH_MAX_REPS];
 	unsigned int		nr[NR_CASES];
+	u64			ops[NR_CASES];
+	u64			moves[NR_CASES];
 	u64			spent_ns;
 	u64			last_ns;
 	bool			too_slow;
@@ -72,8 +76,11 @@ void bench_sample(struct bench *bench, enum bench_case which, u64 ops, u64 ns)
 	if (turns.once)
 		printf("%s\t%s\t%s\t%llu\t%llu\n", bench->design->name, bench_case_names[which],
 		       bench->seq->load->name, bench->seq->n, ops);
-	if (!warming_up)
-		current->samples[which][current->nr[which]++] = (double)ns / ops;
+	if (warming_up)
+		return;
+	current->samples[which][current->nr[which]++] = (double)ns / ops;
+	current->ops[which] = ops;
+	current->moves[which] = bench->work.moves;
 }
 
 void turns_enter(const struct htw_design *design)
@@ -111,7 +118,7 @@ static void print_row(struct contestant *contestant, enum bench_case which, cons
 	const char *design = contestant->design->name, *name = bench_case_names[which];
 	double *samples = contestant->samples[which], middle;
 	unsigned int nr = contestant->nr[which];
-	char row[256], figures[128];
+	char row[256], figures[160];
 
 	snprintf(row, sizeof(row),
 		 "\"case\":\"%s\",\"load\":\"%s\",\"design\":\"%s\",\"n\":%llu,\"batch\":%d", name,
@@ -122,8 +129,9 @@ static void print_row(struct contestant *contestant, enum bench_case which, cons
 		middle = median(samples, nr);
 		printf("%10.1f %10.1f %10.1f\n", middle, samples[0], samples[nr - 1]);
 		snprintf(figures, sizeof(figures),
-			 "\"median_ns\":%.2f,\"low_ns\":%.2f,\"high_ns\":%.2f", middle, samples[0],
-			 samples[nr - 1]);
+			 "\"median_ns\":%.2f,\"low_ns\":%.2f,\"high_ns\":%.2f,\"ops\":%llu,"
+			 "\"moves\":%llu", middle, samples[0], samples[nr - 1],
+			 contestant->ops[which], contestant->moves[which]);
 	} else {
 		puts("  too slow");
 		snprintf(figures, sizeof(figures), "\"median_ns\":null,\"low_ns\":null,"

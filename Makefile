@@ -32,6 +32,14 @@ compare: ## the queue designs beside each other, with pictures (KERNEL=uml|6.1|6
 check: ## all tests; QUICK=1: only what takes a minute or two (KUnit, userspace)
 	@scripts/check $(if $(QUICK),--quick)
 
+bench: ## measure: build/bench/results.md, and pictures (LAYER=queue|kernel|device, KERNEL=uml|..., FULL=1)
+	@scripts/bench $(if $(LAYER),--layer $(LAYER)) $(if $(FULL),--full) \
+		$(if $(filter command line,$(origin KERNEL)),--kernel $(KERNEL))
+
+bench-check: ## have the queue designs more instructions than bench/instructions.tsv says? UPDATE=1 rewrites it
+	@scripts/install-packages bench
+	@bench/queue/instructions $(if $(UPDATE),--update,--check)
+
 kunit: ## the KUnit suites in a user-mode kernel (KERNEL=uml|uml-debug)
 	@scripts/check --part kunit-$(if $(filter uml%,$(KERNEL)),$(KERNEL),uml)
 
@@ -64,7 +72,7 @@ clean: ## remove build/
 
 help: ## this list
 	@echo 'htwheel $(VERSION). make TARGET:'
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 .DEFAULT_GOAL := module
-.PHONY: module tools examples demo compare check kunit selftests fuzz prove lint install uninstall dkms clean help
+.PHONY: module tools examples demo compare check bench bench-check kunit selftests fuzz prove lint install uninstall dkms clean help

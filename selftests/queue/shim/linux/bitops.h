@@ -6,10 +6,9 @@
 #ifndef SHIM_LINUX_BITOPS_H
 #define SHIM_LINUX_BITOPS_H
 
-#include <stdlib.h>
-
 #include <linux/bits.h>
 #include <linux/types.h>
+#include <must.h>
 
 /* Position of the last set bit, counted from 1; 0 if there is none. */
 static inline int fls64(u64 word)
@@ -25,8 +24,7 @@ static inline int fls(unsigned int word)
 /* Position of the first set bit, counted from 0. */
 static inline unsigned int __ffs64(u64 word)
 {
-	if (!word)
-		abort();
+	shim_must(word);
 	return __builtin_ctzll(word);
 }
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Shim: circular lists with a head, as the kernel's, always with the checks that the kernel has
+ * Shim: circular lists with a head, as the kernel's, with the checks that the kernel has
  * under CONFIG_DEBUG_LIST: a node that is put in or taken out where the links do not fit is an
  * abort.
  */
 #ifndef SHIM_LINUX_LIST_H
 #define SHIM_LINUX_LIST_H
 
-#include <stdlib.h>
-
 #include <linux/container_of.h>
 #include <linux/types.h>
+#include <must.h>
 
 /* What a deleted node points to. */
 #define SHIM_LIST_POISON	((struct list_head *)0x5a5a0000)
@@ -38,8 +37,8 @@ static inline void shim_list_link(struct list_head *before, struct list_head *af
 static inline void shim_list_insert(struct list_head *node, struct list_head *before,
 				    struct list_head *after)
 {
-	if (before->next != after || after->prev != before || node == before || node == after)
-		abort();
+	shim_must(before->next == after && after->prev == before);
+	shim_must(node != before && node != after);
 	shim_list_link(before, node);
 	shim_list_link(node, after);
 }
@@ -56,8 +55,8 @@ static inline void list_add_tail(struct list_head *node, struct list_head *head)
 
 static inline void shim_list_remove(struct list_head *node)
 {
-	if (node->next == SHIM_LIST_POISON || node->next->prev != node || node->prev->next != node)
-		abort();
+	shim_must(node->next != SHIM_LIST_POISON);
+	shim_must(node->next->prev == node && node->prev->next == node);
 	shim_list_link(node->prev, node->next);
 }
 

@@ -28,6 +28,10 @@ extern const struct htw_case htw_timer_cases_wake[];
 extern const struct htw_case htw_timer_cases_user[];
 /* Time namespaces and suspend. */
 extern const struct htw_case htw_timer_cases_clock[];
+/* The event ring. */
+extern const struct htw_case htw_timer_cases_ring[];
+/* The deadline table. */
+extern const struct htw_case htw_timer_cases_words[];
 /* What is done to all timers. */
 extern const struct htw_case htw_timer_cases_sweep[];
 /* The walk over all timers, and their list. */

@@ -32,6 +32,8 @@ static const struct htw_case *const tables[] = {
 	htw_timer_cases_wake,
 	htw_timer_cases_user,
 	htw_timer_cases_clock,
+	htw_timer_cases_ring,
+	htw_timer_cases_words,
 	htw_timer_cases_sweep,
 	htw_timer_cases_walk,
 	htw_timer_cases_trim,

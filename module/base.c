@@ -161,12 +161,22 @@ u64 htw_base_tick(const struct htw_base *base, const struct htw_timer *timer, u6
 			      timer->slack_ticks);
 }
 
+static void base_add(struct htw_base *base, struct htw_timer *timer, u64 deadline_ns, u64 tick)
+{
+	lockdep_assert_held(&base->lock);
+	timer->deadline_ns = deadline_ns;
+	timer->node.tick = tick;
+	WRITE_ONCE(timer->cpu, base->cpu);
+	/* Pairs with READ_ONCE() in pool_is_live() and htw_timer_is_queued(). */
+	WRITE_ONCE(timer->state, HTW_QUEUED);
+	base->queue->design->add(base->queue, &timer->node);
+}
+
 /**
  * htw_base_enqueue() - put a timer into the queue of a base
- * @base: the base, its lock held; online, or its pass is under way
+ * @base: the base, its lock held; online
  * @timer: a timer that is in no queue and in no list
- * @deadline_ns: its deadline, at most KTIME_MAX. One that has passed is due in the next pass, or
- *	later in the one that is under way
+ * @deadline_ns: its deadline, at most KTIME_MAX
  *
  * The hrtimer is brought into line when the lock is released.
  *
@@ -174,13 +184,27 @@ u64 htw_base_tick(const struct htw_base *base, const struct htw_timer *timer, u6
  */
 void htw_base_enqueue(struct htw_base *base, struct htw_timer *timer, u64 deadline_ns)
 {
-	lockdep_assert_held(&base->lock);
-	timer->deadline_ns = deadline_ns;
-	timer->node.tick = htw_base_tick(base, timer, deadline_ns);
-	WRITE_ONCE(timer->cpu, base->cpu);
-	/* Pairs with READ_ONCE() in pool_is_live() and htw_timer_is_queued(). */
-	WRITE_ONCE(timer->state, HTW_QUEUED);
-	base->queue->design->add(base->queue, &timer->node);
+	base_add(base, timer, deadline_ns, htw_base_tick(base, timer, deadline_ns));
+}
+
+/**
+ * htw_base_requeue() - in expire(): a timer that came up is not done with
+ * @pass: the pass
+ * @timer: one of those that it found due, in no list any more
+ * @deadline_ns: its deadline, at most KTIME_MAX. If that has passed, the timer is due at the next
+ *	tick, so that it comes up once a tick at most
+ *
+ * A base that is going offline may get its timer back: whoever drains it comes for it.
+ *
+ * Context: the base's lock held.
+ */
+void htw_base_requeue(struct htw_pass *pass, struct htw_timer *timer, u64 deadline_ns)
+{
+	struct htw_base *base = pass->base;
+	u64 now_tick = htw_tick_down(pass->now_ns, base->engine->config.tick_shift);
+
+	base_add(base, timer, deadline_ns,
+		 max(htw_base_tick(base, timer, deadline_ns), now_tick + 1));
 }
 
 static u64 base_work_done(const struct htw_base *base)

@@ -110,7 +110,7 @@ struct htw_pass {
 /**
  * struct htw_engine_ops - what the engine calls
  * @expire: take over the timers of @due (linked by node.link), at most HTW_CHUNK_OPS, and call
- *	htw_timer_expired() or htw_base_enqueue() for each. Called with the base's lock held, in
+ *	htw_timer_expired() or htw_base_requeue() for each. Called with the base's lock held, in
  *	softirq: it has to be short and to wake nobody.
  * @settle: called after expire(), without the lock, in the same RCU read section
  */
@@ -165,6 +165,7 @@ int htw_base_init(struct htw_base *base, struct htw_engine *engine, unsigned int
 void htw_base_online(struct htw_base *base);
 u64 htw_base_tick(const struct htw_base *base, const struct htw_timer *timer, u64 deadline_ns);
 void htw_base_enqueue(struct htw_base *base, struct htw_timer *timer, u64 deadline_ns);
+void htw_base_requeue(struct htw_pass *pass, struct htw_timer *timer, u64 deadline_ns);
 bool htw_base_program(struct htw_base *base, bool sooner);
 void htw_base_forward(struct htw_base *base, u64 now_ns);
 bool htw_base_pass(struct htw_base *base);

@@ -127,6 +127,7 @@ void htw_ready_look(struct htw_ready *ready)
 	if (raised)
 		htw_ready_wake(ready);
 }
+EXPORT_SYMBOL_IF_KUNIT(htw_ready_look);
 
 static enum hrtimer_restart ready_alarm(struct hrtimer *alarm)
 {
@@ -192,6 +193,7 @@ void htw_ready_refresh(struct htw_ready *ready)
 		ready_start_alarm(ready, ready_oldest_ns(ready) + ready->policy.delay_ns);
 	spin_unlock_bh(&ready->lock);
 }
+EXPORT_SYMBOL_IF_KUNIT(htw_ready_refresh);
 
 /**
  * htw_ready_take() - take timers off the list

@@ -109,6 +109,7 @@ bool htw_ring_readable(const struct htw_ring *ring)
 
 	return ring->tail != head && ring->tail - head <= ring->entries;
 }
+EXPORT_SYMBOL_IF_KUNIT(htw_ring_readable);
 
 /**
  * htw_ring_put() - append an event

@@ -382,14 +382,14 @@ static void timer_come_up(struct htw_pass *pass, struct htw_timers *timers, stru
 
 	if (deadline_ns > pass->now_ns) {
 		timers->delivered.postponed++;
-		htw_base_enqueue(pass->base, timer, deadline_ns);
+		htw_base_requeue(pass, timer, deadline_ns);
 		return;
 	}
 	timer->deadline_ns = deadline_ns;
 	htw_timer_expired(timer, pass->now_ns);
 	trace_htwheel_expire(timers->number, timer, pass->now_ns, deadline_ns);
 	if (timer_emit(timers, timer, pass->now_ns, &next_ns))
-		htw_base_enqueue(pass->base, timer, next_ns);
+		htw_base_requeue(pass, timer, next_ns);
 }
 
 /*

@@ -70,14 +70,14 @@
  * The event ring. A timer that expires while there is room in the ring, and no other event waits
  * outside, has its event written there, and that is its delivery: it counts as read, a name that
  * ends with the event is stale from then on (CANCEL: ENOENT, too late), a periodic timer is armed
- * again. When there is no room, events wait in their timers, can be withdrawn, and are read by
- * read(2); HTWHEEL_RING_WAITING says so. No event enters the ring while others wait outside, and
- * read(2) fails with EAGAIN while the ring is not empty (a head that is nonsense does not count):
- * so who empties the ring, calls read(2) if others wait, and so on, has all of them in their order.
- * (Of a burst that begins with the ARM or REARM itself, all but the first wait outside.) With a
- * ring read(2) never blocks. The file is readable if the ring is not empty or
- * an event waits outside, held back by the wake-up policy (whose wake_events counts both); the
- * policy holds back nothing else, neither in the ring nor outside.
+ * again, and fires once a tick at most, also in a burst. When there is no room, events wait in
+ * their timers, can be withdrawn, and are read by read(2); HTWHEEL_RING_WAITING says so. No event
+ * enters the ring while others wait outside, and read(2) fails with EAGAIN while the ring is not
+ * empty (a head that is nonsense does not count): so who empties the ring, calls read(2) if others
+ * wait, and so on, has all of them in their order. (Of a burst that begins with the ARM or REARM
+ * itself, all but the first wait outside.) With a ring read(2) never blocks. The file is readable
+ * if the ring is not empty or an event waits outside, held back by the wake-up policy (whose
+ * wake_events counts both); the policy holds back nothing else, neither in the ring nor outside.
  *
  * One thread at a time takes events from the ring:
  *

@@ -36,7 +36,7 @@ FIXTURE_VARIANT_ADD(command, info) {
 
 FIXTURE_VARIANT_ADD(command, setup) {
 	.nr = HTWHEEL_IOC_SETUP, .v1_size = HTWHEEL_SETUP_V1, .size = sizeof(struct htwheel_setup),
-	.known_flags = HTWHEEL_SETUP_PRIVATE,
+	.known_flags = HTWHEEL_SETUP_PRIVATE | HTWHEEL_SETUP_TABLE,
 };
 
 FIXTURE_VARIANT_ADD(command, submit) {

@@ -42,7 +42,7 @@ TEST_F(abi, info_reserved_is_EINVAL)
 
 TEST_F(abi, info_fills_in_every_field)
 {
-	const uint64_t features = 2 * HTWHEEL_FEAT_PRIVATE - 1;
+	const uint64_t features = 2 * HTWHEEL_FEAT_TABLE - 1;
 	const char *nul;
 	uint64_t before_ns;
 	uint32_t level;
@@ -89,6 +89,8 @@ TEST_F(abi, info_fills_in_every_field)
 	EXPECT_EQ(0, arg.info.reserved2);
 	for (level = 0; level < HTWHEEL_MAX_LEVELS; level++)
 		EXPECT_EQ(level < arg.info.levels, arg.info.radix[level] >= 2);
+	EXPECT_EQ(0, arg.info.ring_entries);
+	EXPECT_EQ(0, arg.info.table_entries);
 
 	/* Behind the name nothing of the kernel's may come out. */
 	nul = memchr(arg.info.design, 0, sizeof(arg.info.design));
@@ -211,7 +213,7 @@ TEST_F(abi, stats_fill_in_every_field)
 
 	EXPECT_EQ(sizeof(arg.stats), arg.stats.size);
 	EXPECT_EQ(0, arg.stats.flags);
-	for (field = &arg.stats.armed; field <= &arg.stats.user_timers; field++) {
+	for (field = &arg.stats.armed; field <= &arg.stats.postponed; field++) {
 		EXPECT_NE(JUNK64, *field) {
 			TH_LOG("offset %td", (char *)field - (char *)&arg.stats);
 		}
@@ -235,6 +237,8 @@ TEST_F(abi, stats_of_a_new_context_are_zero)
 	EXPECT_EQ(0, stats.idle);
 	EXPECT_EQ(0, stats.missed);
 	EXPECT_EQ(0, stats.alerts);
+	EXPECT_EQ(0, stats.waited);
+	EXPECT_EQ(0, stats.postponed);
 }
 
 TEST_HARNESS_MAIN

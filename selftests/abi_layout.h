@@ -31,14 +31,15 @@ _Static_assert(HTWHEEL_IOC_INFO == 0xd700 && HTWHEEL_IOC_SETUP == 0xd701 &&
 	       HTWHEEL_IOC_SUBMIT == 0xd702 && HTWHEEL_IOC_STATS == 0xd703 &&
 	       HTWHEEL_IOC_MASS == 0xd704 && HTWHEEL_IOC_DUMP == 0xd705 &&
 	       HTWHEEL_IOC_ADVANCE == 0xd706 && HTWHEEL_IOC_DESIGN == 0xd707, "command numbers");
-_Static_assert(HTWHEEL_ABI == 1 && HTWHEEL_NEVER_NS == INT64_MAX && HTWHEEL_MAX_LEVELS == 16,
-	       "constants");
+_Static_assert(HTWHEEL_ABI == 1 && HTWHEEL_NEVER_NS == INT64_MAX && HTWHEEL_MAX_LEVELS == 16 &&
+	       HTWHEEL_MAX_RING == 1 << 20, "constants");
 _Static_assert(HTWHEEL_CLOCK_MONOTONIC == 0 && HTWHEEL_CLOCK_BOOTTIME == 1 &&
 	       HTWHEEL_CLOCK_MANUAL == 2, "clocks");
 _Static_assert(HTWHEEL_FEAT_PERIODIC == 1 && HTWHEEL_FEAT_KEEP == 2 && HTWHEEL_FEAT_SLACK == 4 &&
 	       HTWHEEL_FEAT_TAG == 8 && HTWHEEL_FEAT_BOOTTIME == 16 && HTWHEEL_FEAT_MANUAL == 32 &&
 	       HTWHEEL_FEAT_MASS == 64 && HTWHEEL_FEAT_DUMP == 128 && HTWHEEL_FEAT_WAKE == 256 &&
-	       HTWHEEL_FEAT_TIMENS == 512 && HTWHEEL_FEAT_PRIVATE == 1024, "features");
+	       HTWHEEL_FEAT_TIMENS == 512 && HTWHEEL_FEAT_PRIVATE == 1024 &&
+	       HTWHEEL_FEAT_RING == 2048 && HTWHEEL_FEAT_TABLE == 4096, "features");
 _Static_assert(HTWHEEL_OP_ARM == 1 && HTWHEEL_OP_REARM == 2 && HTWHEEL_OP_CANCEL == 3 &&
 	       HTWHEEL_OP_QUERY == 4, "opcodes");
 _Static_assert(HTWHEEL_ABSOLUTE == 1 && HTWHEEL_PERIODIC == 2 && HTWHEEL_KEEP == 4 &&
@@ -47,8 +48,11 @@ _Static_assert(HTWHEEL_POLICY_COUNT == 0 && HTWHEEL_POLICY_SKIP == 1 &&
 	       HTWHEEL_POLICY_BURST == 2 && HTWHEEL_POLICY_DELAY == 3, "policies");
 _Static_assert(HTWHEEL_MASS_CANCEL == 1 && HTWHEEL_MASS_SHIFT == 2 && HTWHEEL_MASS_SCALE == 3 &&
 	       HTWHEEL_MASS_TRIM == 4 && HTWHEEL_MASS_TAG == 1, "mass operations");
-_Static_assert(HTWHEEL_SETUP_PRIVATE == 1 && HTWHEEL_ADVANCE_TICKS == 1 &&
-	       HTWHEEL_ADVANCE_JUMP == 2, "flags of SETUP and ADVANCE");
+_Static_assert(HTWHEEL_SETUP_PRIVATE == 1 && HTWHEEL_SETUP_TABLE == 2 &&
+	       HTWHEEL_ADVANCE_TICKS == 1 && HTWHEEL_ADVANCE_JUMP == 2,
+	       "flags of SETUP and ADVANCE");
+_Static_assert(HTWHEEL_MMAP_RING == 0 && HTWHEEL_MMAP_HEAD == 0x10000000 &&
+	       HTWHEEL_MMAP_TABLE == 0x20000000 && HTWHEEL_RING_WAITING == 1, "shared memory");
 _Static_assert(HTWHEEL_DESIGN_EXACT == 1 && HTWHEEL_DESIGN_FIFO == 2 &&
 	       HTWHEEL_DESIGN_LINEAR == 4 && HTWHEEL_DESIGN_SHARED == 8, "properties of designs");
 _Static_assert(HTWHEEL_STATE_ARMED == 1 && HTWHEEL_STATE_FIRED == 2 && HTWHEEL_STATE_IDLE == 3,
@@ -76,7 +80,9 @@ ASSERT_FIELD(htwheel_info, now_ns, 104, 8);
 ASSERT_FIELD(htwheel_info, setup, 112, 4);
 ASSERT_FIELD(htwheel_info, reserved2, 116, 4);
 ASSERT_FIELD(htwheel_info, radix, 120, 4 * HTWHEEL_MAX_LEVELS);
-_Static_assert(sizeof(struct htwheel_info) == 184, "htwheel_info");
+ASSERT_FIELD(htwheel_info, ring_entries, 184, 4);
+ASSERT_FIELD(htwheel_info, table_entries, 188, 4);
+_Static_assert(sizeof(struct htwheel_info) == 192, "htwheel_info");
 
 ASSERT_FIELD(htwheel_setup, size, 0, 4);
 ASSERT_FIELD(htwheel_setup, flags, 4, 4);
@@ -91,7 +97,9 @@ ASSERT_FIELD(htwheel_setup, design, 48, 16);
 ASSERT_FIELD(htwheel_setup, levels, 64, 4);
 ASSERT_FIELD(htwheel_setup, reserved2, 68, 4);
 ASSERT_FIELD(htwheel_setup, radix, 72, 4 * HTWHEEL_MAX_LEVELS);
-_Static_assert(sizeof(struct htwheel_setup) == 136, "htwheel_setup");
+ASSERT_FIELD(htwheel_setup, ring_entries, 136, 4);
+ASSERT_FIELD(htwheel_setup, reserved3, 140, 4);
+_Static_assert(sizeof(struct htwheel_setup) == 144, "htwheel_setup");
 
 ASSERT_FIELD(htwheel_op, opcode, 0, 2);
 ASSERT_FIELD(htwheel_op, policy, 2, 2);
@@ -160,6 +168,21 @@ ASSERT_FIELD(htwheel_event, tag, 40, 4);
 ASSERT_FIELD(htwheel_event, flags, 44, 4);
 _Static_assert(sizeof(struct htwheel_event) == 48, "htwheel_event");
 
+/* What is shared has no size in front: the ring tells its stride, and where its events begin. */
+ASSERT_FIELD(htwheel_ring, tail, 0, 4);
+ASSERT_FIELD(htwheel_ring, flags, 4, 4);
+ASSERT_FIELD(htwheel_ring, entries, 8, 4);
+ASSERT_FIELD(htwheel_ring, stride, 12, 4);
+ASSERT_FIELD(htwheel_ring, events_offset, 16, 4);
+ASSERT_FIELD(htwheel_ring, reserved, 20, 4);
+ASSERT_FIELD(htwheel_ring, waited, 24, 8);
+ASSERT_FIELD(htwheel_ring, reserved2, 32, 32);
+_Static_assert(sizeof(struct htwheel_ring) == 64, "htwheel_ring");
+
+ASSERT_FIELD(htwheel_ring_head, head, 0, 4);
+ASSERT_FIELD(htwheel_ring_head, reserved, 4, 60);
+_Static_assert(sizeof(struct htwheel_ring_head) == 64, "htwheel_ring_head");
+
 ASSERT_FIELD(htwheel_stats, size, 0, 4);
 ASSERT_FIELD(htwheel_stats, flags, 4, 4);
 ASSERT_FIELD(htwheel_stats, armed, 8, 8);
@@ -184,7 +207,9 @@ ASSERT_FIELD(htwheel_stats, idle, HTWHEEL_STATS_V1, 8);
 ASSERT_FIELD(htwheel_stats, missed, 408, 8);
 ASSERT_FIELD(htwheel_stats, alerts, 416, 8);
 ASSERT_FIELD(htwheel_stats, user_timers, 424, 8);
-_Static_assert(sizeof(struct htwheel_stats) == 432 && HTWHEEL_LATE_BINS == 32, "htwheel_stats");
+ASSERT_FIELD(htwheel_stats, waited, 432, 8);
+ASSERT_FIELD(htwheel_stats, postponed, 440, 8);
+_Static_assert(sizeof(struct htwheel_stats) == 448 && HTWHEEL_LATE_BINS == 32, "htwheel_stats");
 
 ASSERT_FIELD(htwheel_advance, size, 0, 4);
 ASSERT_FIELD(htwheel_advance, flags, 4, 4);

@@ -187,6 +187,9 @@ TEST_F(setup, B57_reserved_is_EINVAL)
 		self->arg.flags ^= HTWHEEL_SETUP_PRIVATE;
 		EXPECT_EQ(-EINVAL, call_setup(self->fd, &self->arg));
 		self->arg.reserved2 = 0;
+		self->arg.reserved3 = 1U << bit;
+		EXPECT_EQ(-EINVAL, call_setup(self->fd, &self->arg));
+		self->arg.reserved3 = 0;
 	}
 }
 
@@ -269,7 +272,7 @@ TEST_F(setup, failure_changes_nothing_and_may_be_repeated)
 	wrong.reserved = 1;
 	EXPECT_EQ(-EINVAL, call_setup(self->fd, &wrong));
 	wrong.reserved = 0;
-	wrong.flags = 2;
+	wrong.flags = 4;
 	EXPECT_EQ(-EINVAL, call_setup(self->fd, &wrong));
 	wrong.flags = 0;
 	wrong.clock = UINT32_MAX;

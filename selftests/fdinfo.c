@@ -84,6 +84,8 @@ static const char *first_difference(FIXTURE_DATA(fdinfo) *self)
 		{ "clock", info.clock },
 		{ "wake-events", info.wake_events },
 		{ "wake-usecs", info.wake_usecs },
+		{ "ring-entries", info.ring_entries },
+		{ "table-entries", info.table_entries },
 	};
 	size_t i;
 
@@ -113,7 +115,8 @@ TEST_F(fdinfo, shows_the_limits)
 {
 	struct htwheel_setup setup = {
 		.size = sizeof(setup), .clock = HTWHEEL_CLOCK_BOOTTIME, .max_timers = 12345,
-		.wake_events = 17, .wake_usecs = 4000000,
+		.wake_events = 17, .wake_usecs = 4000000, .ring_entries = 256,
+		.flags = HTWHEEL_SETUP_TABLE,
 	};
 
 	ASSERT_EQ(0, device_ioctl(self->fd, HTWHEEL_IOC_SETUP, &setup));
@@ -122,6 +125,8 @@ TEST_F(fdinfo, shows_the_limits)
 	EXPECT_EQ(HTWHEEL_CLOCK_BOOTTIME, line_of(self->text, "clock"));
 	EXPECT_EQ(17, line_of(self->text, "wake-events"));
 	EXPECT_EQ(4000000, line_of(self->text, "wake-usecs"));
+	EXPECT_EQ(256, line_of(self->text, "ring-entries"));
+	EXPECT_LE(12345, line_of(self->text, "table-entries"));
 }
 
 /* Each number of the books is another one. */

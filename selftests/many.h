@@ -127,7 +127,7 @@ static inline int dump_by_number(int fd, struct htwheel_dump_entry *all, uint32_
 }
 
 /* The books balance, or the call failed. */
-static inline bool books_balance(int fd, struct htwheel_stats *stats)
+static inline bool books_are_right(int fd, struct htwheel_stats *stats)
 {
 	return !device_stats(fd, stats) &&
 	       stats->armed == stats->fired + stats->cancelled + stats->replaced + stats->pending &&

@@ -98,7 +98,7 @@ static inline bool replaced_in_books(struct many_timers *self, uint64_t nr)
 {
 	struct htwheel_stats old = self->stats;
 
-	return books_balance(self->fd, &self->stats) && self->stats.armed == old.armed + nr &&
+	return books_are_right(self->fd, &self->stats) && self->stats.armed == old.armed + nr &&
 	       self->stats.replaced == old.replaced + nr && self->stats.fired == old.fired &&
 	       self->stats.cancelled == old.cancelled && self->stats.idle == old.idle &&
 	       self->stats.peak == old.peak;

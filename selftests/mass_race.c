@@ -151,7 +151,7 @@ static const char *shift_under_signals(FIXTURE_DATA(race) *self, int flags, uint
 		TH_LOG("interrupted %u times", interrupted);				\
 		ASSERT_EQ(self->nr, dump_by_number(self->fd, self->entries, self->nr, 1000)); \
 		EXPECT_EQ(self->nr, first_astray(self, moved_ns));			\
-		ASSERT_TRUE(books_balance(self->fd, &self->stats));			\
+		ASSERT_TRUE(books_are_right(self->fd, &self->stats));			\
 		EXPECT_EQ(self->stats.armed, self->stats.replaced + self->nr);		\
 		EXPECT_EQ(5 * self->nr, self->stats.replaced);				\
 	} while (0)
@@ -181,7 +181,7 @@ TEST_F(race, cancel_under_signals)
 	TH_LOG("interrupted %u times", interrupted);
 	EXPECT_EQ(self->nr, done);
 	EXPECT_EQ(self->nr, count_stale(self->fd, self->ids, self->nr));
-	ASSERT_TRUE(books_balance(self->fd, &self->stats));
+	ASSERT_TRUE(books_are_right(self->fd, &self->stats));
 	EXPECT_EQ(self->nr, self->stats.cancelled);
 }
 
@@ -271,7 +271,7 @@ TEST_F(race, shift_among_others_that_come_and_go)
 		EXPECT_EQ(0, workers[i].wrong);
 	ASSERT_EQ(self->nr, dump_by_number(self->fd, self->entries, self->nr, 777));
 	EXPECT_EQ(self->nr, first_astray(self, round * NS_PER_S));
-	ASSERT_TRUE(books_balance(self->fd, &self->stats));
+	ASSERT_TRUE(books_are_right(self->fd, &self->stats));
 	EXPECT_EQ(self->nr, self->stats.pending);
 }
 
@@ -302,7 +302,7 @@ TEST_F(race, shifts_by_several_threads)
 	}
 	ASSERT_EQ(self->nr, dump_by_number(self->fd, self->entries, self->nr, 1000));
 	EXPECT_EQ(self->nr, first_astray(self, moved_ns));
-	ASSERT_TRUE(books_balance(self->fd, &self->stats));
+	ASSERT_TRUE(books_are_right(self->fd, &self->stats));
 	EXPECT_EQ(NR_THREADS * rounds * self->nr, self->stats.replaced);
 }
 
@@ -326,7 +326,7 @@ TEST_F(race, cancels_by_several_threads)
 	}
 	EXPECT_EQ(self->nr, done);
 	EXPECT_EQ(self->nr, count_stale(self->fd, self->ids, self->nr));
-	ASSERT_TRUE(books_balance(self->fd, &self->stats));
+	ASSERT_TRUE(books_are_right(self->fd, &self->stats));
 	EXPECT_EQ(self->nr, self->stats.cancelled);
 }
 
@@ -395,7 +395,7 @@ TEST_F(race, B28_cancel_among_timers_that_fire)
 	cancelled += done;
 	EXPECT_EQ(armed, seen + cancelled);
 	EXPECT_FALSE(is_readable(self->fd));
-	ASSERT_TRUE(books_balance(self->fd, &self->stats));
+	ASSERT_TRUE(books_are_right(self->fd, &self->stats));
 	EXPECT_EQ(armed, self->stats.armed);
 	EXPECT_EQ(seen, self->stats.fired);
 	EXPECT_EQ(cancelled, self->stats.cancelled);

@@ -4,108 +4,33 @@
  *
  * Needs a cgroup v2 with the memory controller.
  */
-#include <sys/mount.h>
-
 #include "harness.h"
 #include "ledger.h"
 #include "many.h"
+#include "memory_group.h"
 #include "shared_design.h"
 
 #define NR_TIMERS	100000U
 
-/*
- * What the counter may be off by: it is kept in batches, and what is freed may be freed a little
- * later.
- */
-#define SLACK		(2ULL << 20)
-
 FIXTURE(memory) {
-	char root[64];
-	char group[96];
+	struct memory_group group;
 	int fd;
 };
 
-static bool write_file(const char *directory, const char *name, const char *text)
-{
-	char path[192];
-	bool ok;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-	close(fd);
-	return ok;
-}
-
-/* Bytes charged to the group now, 0 if that cannot be read. */
-static uint64_t charged(const char *group)
-{
-	unsigned long long bytes = 0;
-	char path[192];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/memory.current", group);
-	file = fopen(path, "r");
-	if (!file)
-		return 0;
-	if (fscanf(file, "%llu", &bytes) != 1)
-		bytes = 0;
-	fclose(file);
-	return bytes;
-}
-
 FIXTURE_SETUP(memory)
 {
-	char pid[16];
+	const char *why = enter_group(&self->group);
 
-	snprintf(self->root, sizeof(self->root), "/tmp/htwheel-cgroup.%d", getpid());
-	snprintf(self->group, sizeof(self->group), "%s/htwheel.%d", self->root, getpid());
-	if (mkdir(self->root, 0700) || mount("none", self->root, "cgroup2", 0, NULL)) {
-		rmdir(self->root);
-		SKIP(return, "no cgroup v2");
-	}
-	write_file(self->root, "cgroup.subtree_control", "+memory");
-	snprintf(pid, sizeof(pid), "%d", getpid());
-	if (mkdir(self->group, 0700) || !write_file(self->group, "cgroup.procs", pid) ||
-	    !charged(self->group)) {
-		rmdir(self->group);
-		umount(self->root);
-		rmdir(self->root);
-		SKIP(return, "no memory controller");
-	}
+	if (why)
+		SKIP(return, "%s", why);
 	self->fd = open_device(O_NONBLOCK);
 	ASSERT_LE(0, self->fd);
 }
 
 FIXTURE_TEARDOWN(memory)
 {
-	char pid[16];
-
 	close(self->fd);
-	snprintf(pid, sizeof(pid), "%d", getpid());
-	write_file(self->root, "cgroup.procs", pid);
-	rmdir(self->group);
-	umount(self->root);
-	rmdir(self->root);
-}
-
-/* A counter of the group's events, UINT64_MAX if there is none. */
-static uint64_t event_of(const char *group, const char *name)
-{
-	unsigned long long number;
-	uint64_t found = UINT64_MAX;
-	char path[192], word[32];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/memory.events", group);
-	file = fopen(path, "r");
-	while (file && fscanf(file, "%31s %llu", word, &number) == 2)
-		if (!strcmp(word, name))
-			found = number;
-	if (file)
-		fclose(file);
-	return found;
+	leave_group(&self->group);
 }
 
 /* The program's own memory is touched first, so that what comes after it is the kernel's. */
@@ -118,10 +43,10 @@ TEST_F(memory, is_charged_to_the_caller_and_given_back)
 
 	ASSERT_EQ(0, ledger_init(&ledger, NR_TIMERS));
 	memset(ledger.timers, 0, NR_TIMERS * sizeof(*ledger.timers));
-	before = charged(self->group);
+	before = charged(self->group.path);
 	ASSERT_EQ(0, ledger_arm(&ledger, self->fd, 0, NR_TIMERS, HOUR_NS,
 				spread_for_design(self->fd, HOUR_NS)));
-	during = charged(self->group);
+	during = charged(self->group.path);
 	ASSERT_EQ(0, device_stats(self->fd, &stats));
 	EXPECT_LE(before + least, during + SLACK);
 	EXPECT_LE(least, stats.pool_bytes);
@@ -131,7 +56,7 @@ TEST_F(memory, is_charged_to_the_caller_and_given_back)
 	end_ns = now_ns() + patience_ns();
 	do {
 		sleep_ns(10 * NS_PER_MS);
-		after = charged(self->group);
+		after = charged(self->group.path);
 	} while (after > during - least + SLACK && now_ns() < end_ns);
 	TH_LOG("%llu KiB before, %llu KiB with %u timers (pool %llu KiB), %llu KiB after",
 	       (unsigned long long)before / 1024, (unsigned long long)during / 1024, NR_TIMERS,
@@ -260,10 +185,10 @@ TEST_F(memory, none_left_to_the_group_is_ENOMEM_and_kills_nobody)
 	int limit_fd;
 	pid_t pid;
 
-	snprintf(path, sizeof(path), "%s/memory.max", self->group);
+	snprintf(path, sizeof(path), "%s/memory.max", self->group.path);
 	limit_fd = open(path, O_WRONLY | O_CLOEXEC);
 	ASSERT_LE(0, limit_fd);
-	before = charged(self->group);
+	before = charged(self->group.path);
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid) {
@@ -275,12 +200,12 @@ TEST_F(memory, none_left_to_the_group_is_ENOMEM_and_kills_nobody)
 	EXPECT_EQ(0, reap(pid));
 	EXPECT_EQ(3, write(limit_fd, "max", 3));
 	close(limit_fd);
-	EXPECT_EQ(0, event_of(self->group, "oom_kill"));
-	EXPECT_LT(0, event_of(self->group, "max"));
+	EXPECT_EQ(0, event_of(self->group.path, "oom_kill"));
+	EXPECT_LT(0, event_of(self->group.path, "max"));
 	end_ns = now_ns() + patience_ns();
 	do {
 		sleep_ns(10 * NS_PER_MS);
-		after = charged(self->group);
+		after = charged(self->group.path);
 	} while (after > before + SLACK && now_ns() < end_ns);
 	EXPECT_GE(before + SLACK, after);
 }
@@ -292,7 +217,7 @@ TEST_F(memory, trimmed_memory_is_given_back)
 
 	ASSERT_EQ(0, arm_many(self->fd, &(struct htwheel_op){ .time_ns = HOUR_NS }, 0, NR_TIMERS, 0,
 			      NULL));
-	during = charged(self->group);
+	during = charged(self->group.path);
 	ASSERT_EQ(0, mass_all(self->fd, (struct htwheel_mass){ .opcode = HTWHEEL_MASS_CANCEL },
 			      &done));
 	ASSERT_EQ(0, mass_all(self->fd, (struct htwheel_mass){ .opcode = HTWHEEL_MASS_TRIM },
@@ -301,7 +226,7 @@ TEST_F(memory, trimmed_memory_is_given_back)
 	end_ns = now_ns() + patience_ns();
 	do {
 		sleep_ns(10 * NS_PER_MS);
-		after = charged(self->group);
+		after = charged(self->group.path);
 	} while (after > during - done + SLACK && now_ns() < end_ns);
 	EXPECT_GE(during - done + SLACK, after);
 }

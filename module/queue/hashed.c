@@ -189,7 +189,7 @@ static struct htw_queue *hashed_create(const struct htw_queue_config *config)
 {
 	u32 radix = config->geometry.radix[0];
 	size_t size = sizeof(struct htw_hashed) + (radix + 1) * sizeof(u64);
-	struct htw_queue *queue = htw_slots_create(&htw_hashed_design, config, size, radix + 1);
+	struct htw_queue *queue = htw_slots_create(&htw_hashed_design, config, size, radix + 1, 1);
 
 	if (queue)
 		to_hashed(queue)->radix = radix;

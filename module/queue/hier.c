@@ -211,7 +211,7 @@ static struct htw_queue *hier_create(const struct htw_queue_config *config)
 
 	for (n = 0; n < levels; n++)
 		nr += config->geometry.radix[n];
-	queue = htw_slots_create(&htw_hier_design, config, sizeof(struct htw_hier), nr);
+	queue = htw_slots_create(&htw_hier_design, config, sizeof(struct htw_hier), nr, 1);
 	if (!queue)
 		return NULL;
 	for (level = to_hier(queue)->level, nr = 0, n = 0; n <= levels; n++, level++) {

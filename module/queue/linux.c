@@ -217,7 +217,7 @@ static bool linux_fits(const struct htw_geometry *geometry, unsigned int tick_bi
 static struct htw_queue *linux_create(const struct htw_queue_config *config)
 {
 	struct htw_queue *queue = htw_slots_create(&htw_linux_design, config,
-						   sizeof(struct htw_linux), LINUX_MOVING + 1);
+						   sizeof(struct htw_linux), LINUX_MOVING + 1, 1);
 
 	if (queue)
 		to_linux(queue)->last_tick = min(U64_MAX >> (64 - config->tick_bits), HTW_TICK_MAX);

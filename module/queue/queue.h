@@ -5,8 +5,8 @@
  * Pure code. A design takes no lock, reads no clock and allocates nothing while it adds, deletes or
  * advances: the caller (a base of the engine) serializes every call on one queue, passes the time
  * in, and reserves room beforehand. So the same files build in the kernel and in userspace, where
- * the sanitizers, fuzzers and model checkers run them. They may include list, bitmap, rbtree and
- * allocation headers of <linux/...> and nothing else.
+ * the sanitizers, fuzzers and model checkers run them. They may include list, bitmap, rbtree,
+ * prefetch and allocation headers of <linux/...> and nothing else.
  *
  * Time. A tick is a number from 0 to HTW_TICK_MAX. The queue keeps a clock, which only the
  * advance() call moves, and only forward. When advance(now) comes back saying that nothing more is

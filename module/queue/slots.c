@@ -13,15 +13,17 @@
  * @config: as given to create()
  * @size: of the design's struct, which begins with struct htw_slots; the rest of it is zero
  * @nr: slots
+ * @lanes: lists of a slot, a power of two up to HTW_LANES; 1 if the order of arrival counts
  *
  * Context: may sleep. Memory is charged to the caller.
  * Return: the queue, or NULL without memory.
  */
 struct htw_queue *htw_slots_create(const struct htw_design *design,
 				   const struct htw_queue_config *config, size_t size,
-				   unsigned int nr)
+				   unsigned int nr, unsigned int lanes)
 {
-	size_t heads = ALIGN(size, sizeof(long)), map = heads + nr * sizeof(struct list_head);
+	size_t heads = ALIGN(size, sizeof(long));
+	size_t map = heads + nr * lanes * sizeof(struct list_head);
 	struct htw_slots *slots;
 	unsigned int i;
 	char *memory;
@@ -36,9 +38,10 @@ struct htw_queue *htw_slots_create(const struct htw_design *design,
 	slots->queue.geometry = config->geometry;
 	slots->next_tick = HTW_TICK_NONE;
 	slots->nr = nr;
+	slots->lanes = lanes;
 	slots->head = (struct list_head *)(memory + heads);
 	slots->map = (unsigned long *)(memory + map);
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr * lanes; i++)
 		INIT_LIST_HEAD(&slots->head[i]);
 	return &slots->queue;
 }
@@ -70,20 +73,20 @@ u64 htw_slots_next(const struct htw_queue *queue)
  * @slots: the slots
  * @slot: an occupied one
  * @max: how many nodes at most
- * @out: receives them at its tail, in the order in which they entered the slot
+ * @out: receives them at its tail; of a slot with one lane, in the order in which they entered it
  *
  * Context: as the queue's.
  * Return: how many.
  */
 u64 htw_slots_hand_out(struct htw_slots *slots, unsigned int slot, u64 max, struct list_head *out)
 {
-	struct list_head *head = &slots->head[slot];
+	struct htw_drain drain;
 	u64 nr;
 
-	for (nr = 0; nr < max && !list_empty(head); nr++)
-		list_move_tail(head->next, out);
-	if (list_empty(head))
-		__clear_bit(slot, slots->map);
+	htw_drain_begin(&drain, slots, slot);
+	for (nr = 0; nr < max && drain.nr; nr++)
+		list_add_tail(&htw_drain_next(&drain)->link, out);
+	htw_drain_end(&drain, slots, slot);
 	slots->queue.nr -= nr;
 	return nr;
 }
@@ -108,16 +111,20 @@ static int slots_check_one(const struct htw_slots *slots, unsigned int slot,
 			   bool (*belongs)(const struct htw_queue *queue,
 					   const struct htw_node *node, unsigned int slot), u64 *nr)
 {
+	const struct list_head *head = &slots->head[slot * slots->lanes];
+	const struct list_head *end = head + slots->lanes;
 	const struct htw_node *node;
 
-	if (htw_slots_occupied(slots, slot) == list_empty(&slots->head[slot]))
+	if (htw_slots_occupied(slots, slot) == htw_slots_empty(slots, slot))
 		return __LINE__;
-	list_for_each_entry(node, &slots->head[slot], link) {
-		if (node->link.next->prev != &node->link)
-			return __LINE__;
-		if (!belongs(&slots->queue, node, slot))
-			return __LINE__;
-		(*nr)++;
+	for (; head < end; head++) {
+		list_for_each_entry(node, head, link) {
+			if (node->link.next->prev != &node->link)
+				return __LINE__;
+			if (!belongs(&slots->queue, node, slot))
+				return __LINE__;
+			(*nr)++;
+		}
 	}
 	return 0;
 }

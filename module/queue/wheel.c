@@ -28,16 +28,16 @@
  * they are moved waits for 20 ms. With two, the moves have the whole length of a slot (2.15 s on
  * level 2): each pass does a few when it has handed out what is due.
  *
- * A timer that is postponed stays where it is and only its tick changes: its place says no more than
- * "not before". When its slot is emptied or handed out, it is put where its tick then belongs. So a
- * timeout that is postponed a thousand times before it runs out, which is what most of them are
- * for, is moved once for that.
+ * A timer that is postponed stays where it is and only its tick changes: its place says no more
+ * than "not before". When its slot is emptied or handed out, it is put where its tick then belongs.
+ * So a timeout that is postponed a thousand times before it runs out, which is what most of them
+ * are for, is moved once for that.
  *
  * What it costs. Arm and cancel: a few instructions. Postpone: a store. A timer moves at most once
- * for each level, and leaves level 0 at its very tick. The next expiry is a look at each level's bitmap. Between two
- * events the clock may be set freely: a long idle is free. In exchange, a timer alone on a high
- * level wakes the CPU once for each level that it passes, and timers of one tick are handed out in
- * no particular order.
+ * for each level, and leaves level 0 at its very tick. The next expiry is a look at each level's
+ * bitmap. Between two events the clock may be set freely: a long idle is free. In exchange, a timer
+ * alone on a high level wakes the CPU once for each level that it passes, and timers of one tick
+ * are handed out in no particular order, so that a slot can have several lists (slots.h).
  *
  * Sources: "Hashed and Hierarchical Timing Wheels", SOSP 1987, scheme 7; levels by the radix of the
  * remaining digits: "Faster Algorithms for the Shortest Path Problem" (radix heap), JACM 1990. The
@@ -106,18 +106,25 @@ static struct wheel_event wheel_event(const struct htw_wheel *wheel)
 static u64 wheel_empty(struct htw_wheel *wheel, unsigned int slot, u64 budget,
 		       struct list_head *due, struct htw_work *work)
 {
+	struct htw_queue *queue = &wheel->slots.queue;
+	struct htw_drain drain;
 	struct htw_node *node;
 
-	for (; budget && htw_slots_occupied(&wheel->slots, slot); budget--) {
-		node = htw_slots_first(&wheel->slots, slot);
-		if (node->tick <= wheel->slots.queue.clock_tick) {
-			work->due += htw_slots_hand_out(&wheel->slots, slot, 1, due);
+	if (!budget || !htw_slots_occupied(&wheel->slots, slot))
+		return budget;
+	htw_drain_begin(&drain, &wheel->slots, slot);
+	for (; budget && drain.nr; budget--) {
+		node = htw_drain_next(&drain);
+		if (node->tick > queue->clock_tick) {
+			wheel_put(wheel, node);
+			work->moves++;
 			continue;
 		}
-		htw_slots_remove(&wheel->slots, node);
-		wheel_put(wheel, node);
-		work->moves++;
+		list_add_tail(&node->link, due);
+		queue->nr--;
+		work->due++;
 	}
+	htw_drain_end(&drain, &wheel->slots, slot);
 	return budget;
 }
 
@@ -212,7 +219,7 @@ static struct htw_queue *wheel_create(const struct htw_queue_config *config)
 	struct htw_queue *queue;
 
 	queue = htw_slots_create(&htw_wheel_design, config, sizeof(struct htw_wheel),
-				 (levels << (bits + 1)) + levels);
+				 (levels << (bits + 1)) + levels, HTW_LANES);
 	if (!queue)
 		return NULL;
 	queue->geometry.levels = levels;

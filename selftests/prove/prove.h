@@ -96,13 +96,14 @@ static inline u64 prove_between(u64 from, u64 to)
 #define PROVE_CREATE(_object)								\
 struct htw_queue *htw_slots_create(const struct htw_design *design,			\
 				   const struct htw_queue_config *config, size_t size,	\
-				   unsigned int nr)					\
+				   unsigned int nr, unsigned int lanes)			\
 {											\
 	PROVE(size == sizeof(_object), "create() knows its struct");			\
 	(_object).slots.queue.clock_tick = config->clock_tick;				\
 	(_object).slots.queue.geometry = config->geometry;				\
 	(_object).slots.next_tick = HTW_TICK_NONE;					\
 	(_object).slots.nr = nr;							\
+	(_object).slots.lanes = lanes;							\
 	return &(_object).slots.queue;							\
 }
 

@@ -79,6 +79,12 @@ static inline void list_move_tail(struct list_head *node, struct list_head *head
 	list_add_tail(node, head);
 }
 
+/* Remove what lies between the two. */
+static inline void __list_del(struct list_head *prev, struct list_head *next)
+{
+	shim_list_link(prev, next);
+}
+
 /* Move all of @list, which is empty then, to the tail of @head. */
 static inline void list_splice_tail_init(struct list_head *list, struct list_head *head)
 {

@@ -29,6 +29,8 @@ struct plan {
  * @about: what it is
  * @sizes: numbers of timers by default, ended by 0
  * @peers_max: of a facility other than htwheel, so many timers at most by default
+ * @receives: is about receiving
+ * @ours: only for htwheel
  * @rounds: rounds by default; 1 if a single run says enough
  * @run: measure it once, in a process of its own, on CPU 0
  */
@@ -37,6 +39,8 @@ struct bench_case {
 	const char	*about;
 	uint32_t	sizes[5];
 	uint32_t	peers_max;
+	bool		receives;
+	bool		ours;
 	uint32_t	rounds;
 	void		(*run)(struct set *set, const struct plan *plan);
 };

@@ -69,6 +69,7 @@ struct set {
  * @about: what it is
  * @has_batches: one call takes many operations
  * @can_share: two sets can be in one context (struct set.share)
+ * @receives: only receiving is different from another facility
  * @linear: finds a timer, to re-arm or to cancel it, by walking a list of all
  * @max: most timers that it is asked for
  * @own_bytes: memory of this program for a set, beside what the facility needs
@@ -84,6 +85,7 @@ struct facility {
 	const char	*about;
 	bool		has_batches;
 	bool		can_share;
+	bool		receives;
 	bool		linear;
 	uint32_t	max;
 	uint32_t	own_bytes;

@@ -18,6 +18,7 @@
 
 const struct facility *const facilities[] = {
 	&facility_htwheel,
+	&facility_htwheel_ring,
 	&facility_timerfd,
 	&facility_posix,
 	&facility_uring,
@@ -26,16 +27,51 @@ const struct facility *const facilities[] = {
 };
 
 static const struct bench_case cases[] = {
-	{ "ops", "arm, rearm, cancel while n are pending", { 1000, 10000, 100000, 1000000 },
-	  100000, 3, case_ops },
-	{ "deliver", "receive n that fall due at once", { 10000, 100000 }, 100000, 2,
-	  case_deliver },
-	{ "memory", "memory, making and closing of n", { 100000, 1000000 }, 100000, 1,
-	  case_memory },
-	{ "threads", "two threads, in a context each and in one", { 100000 }, 100000, 1,
-	  case_threads },
-	{ "seeds", "10000 connections: CPU time, wake-ups, lateness", { 10000 }, 10000, 1,
-	  case_seeds },
+	{
+		.name		= "ops",
+		.about		= "arm, rearm, cancel while n are pending",
+		.sizes		= { 1000, 10000, 100000, 1000000 },
+		.peers_max	= 100000,
+		.rounds		= 2,
+		.run		= case_ops,
+	}, {
+		.name		= "table",
+		.about		= "postpone by a store into the deadline table",
+		.sizes		= { 1000, 100000, 1000000 },
+		.ours		= true,
+		.rounds		= 1,
+		.run		= case_table,
+	}, {
+		.name		= "deliver",
+		.about		= "receive n that fall due at once",
+		.sizes		= { 10000, 100000 },
+		.peers_max	= 100000,
+		.receives	= true,
+		.rounds		= 1,
+		.run		= case_deliver,
+	}, {
+		.name		= "memory",
+		.about		= "memory, making and closing of n",
+		.sizes		= { 100000, 1000000 },
+		.peers_max	= 100000,
+		.rounds		= 1,
+		.run		= case_memory,
+	}, {
+		.name		= "threads",
+		.about		= "two threads, in a context each and in one",
+		.sizes		= { 100000 },
+		.peers_max	= 100000,
+		.rounds		= 1,
+		.run		= case_threads,
+	}, {
+		.name		= "seeds",
+		.about		= "10000 connections: CPU time, wake-ups, lateness",
+		.sizes		= { 10000 },
+		.peers_max	= 10000,
+		.receives	= true,
+		.rounds		= 1,
+		.run		= case_seeds,
+	},
 	{ }
 };
 
@@ -169,7 +205,14 @@ static void measure(const struct facility *facility, const struct bench_case *be
 
 static bool is_ours(const struct facility *facility)
 {
-	return !strncmp(facility->name, facility_htwheel.name, strlen(facility_htwheel.name));
+	return !strncmp(facility->name, "htwheel", strlen("htwheel"));
+}
+
+/* Does the case say anything about the facility that no other row says? */
+static bool is_apt(const struct facility *facility, const struct bench_case *bench_case)
+{
+	return (!facility->receives || bench_case->receives) &&
+	       (!bench_case->ours || is_ours(facility));
 }
 
 static void run_size(const struct choice *choice, const struct bench_case *bench_case, uint32_t n)
@@ -181,6 +224,8 @@ static void run_size(const struct choice *choice, const struct bench_case *bench
 	plan.n = n;
 	for (facility = facilities; *facility; facility++) {
 		if (choice->facility && strcmp(choice->facility, (*facility)->name))
+			continue;
+		if (!is_apt(*facility, bench_case))
 			continue;
 		if (n > (*facility)->max || (!is_ours(*facility) && n > peers_max))
 			continue;

@@ -108,12 +108,15 @@ static void receive(struct server *server, uint32_t timer, uint64_t now)
 {
 	struct item *item = &server->items[timer];
 
-	if (now < item->deadline_ns)
-		server->early++;
-	else if (server->fired < server->room)
-		server->late_ns[server->fired++] = now - item->deadline_ns;
-	while (item->period_ns && item->deadline_ns <= now)
+	server->early += now < item->deadline_ns;
+	if (server->fired < server->room)
+		server->late_ns[server->fired++] =
+			now > item->deadline_ns ? now - item->deadline_ns : 0;
+	if (!item->period_ns)
+		return;
+	do {
 		item->deadline_ns += item->period_ns;
+	} while (item->deadline_ns <= now);
 }
 
 static void serve(struct set *set, struct server *server, uint64_t end_ns)

@@ -57,7 +57,7 @@ extern const char *const kind_names[KINDS];
 
 /* Deadlines that do not come while anything is measured. */
 uint64_t far_deadline_ns(uint64_t now_ns, uint64_t *seed);
-bool set_open(struct set *set, const char *name, uint32_t n);
+bool set_open(struct set *set, const char *name, uint32_t n, uint32_t timers);
 void arm_all(struct set *set, uint32_t from, uint32_t to, uint64_t *seed);
 
 #endif /* BENCH_CASES_H */

@@ -73,7 +73,7 @@ static void storm(struct set *set, uint32_t n, const char *name, bool late)
 	unsigned int attempt;
 
 	for (attempt = 0; attempt < MAX_ATTEMPTS && !deadline_ns; attempt++) {
-		if (!set_open(set, name, n))
+		if (!set_open(set, name, n, n))
 			return;
 		deadline_ns = arm_storm(set, attempt);
 		if (deadline_ns)

@@ -4,7 +4,8 @@
  *
  * Arms and cancels run inside a callback of the loop, where a program makes them: there libevent
  * knows the time already and asks no kernel. They cost no system call then; those of the loop are
- * counted as three, epoll_wait and two looks at the clock.
+ * counted as three, epoll_wait and two looks at the clock. A timer that repeats is added anew by its
+ * callback, for its next deadline.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,8 @@
  * struct heap - the timers
  * @base: the loop
  * @events: for each timer, the library's struct
+ * @repeats: for each timer, its deadline and period
+ * @now_ns: the present, if somebody has looked since the loop was entered, or 0
  * @set: the set
  * @timers: where collect() puts what has expired
  * @nr_timers: how many that are
@@ -30,6 +33,8 @@
 struct heap {
 	struct event_base	*base;
 	struct event		*events;
+	struct item		*repeats;
+	uint64_t		now_ns;
 	struct set		*set;
 	uint32_t		*timers;
 	uint32_t		nr_timers;
@@ -40,13 +45,40 @@ struct heap {
 
 static struct heap *the_heap;
 
+static struct timeval to_timeval(uint64_t ns)
+{
+	return (struct timeval){
+		.tv_sec = ns / NSEC_PER_SEC,
+		.tv_usec = ns % NSEC_PER_SEC / NSEC_PER_USEC,
+	};
+}
+
+/* Time-outs are relative here, from the loop's present. */
+static void add(struct heap *heap, const struct item *item)
+{
+	uint64_t now = heap->now_ns, deadline_ns = item->deadline_ns;
+	struct timeval timeout = to_timeval(deadline_ns > now ? deadline_ns - now : 0);
+
+	event_add(&heap->events[item->timer], &timeout);
+}
+
 static void expired(evutil_socket_t fd, short what, void *argument)
 {
 	struct heap *heap = the_heap;
+	uint32_t timer = (struct event *)argument - heap->events;
+	struct item *repeat = &heap->repeats[timer];
 
 	(void)fd;
 	(void)what;
-	heap->timers[heap->nr_timers++] = (struct event *)argument - heap->events;
+	heap->timers[heap->nr_timers++] = timer;
+	if (repeat->period_ns) {
+		if (!heap->now_ns) {
+			heap->now_ns = now_ns();
+			heap->set->calls++;
+		}
+		repeat->deadline_ns += repeat->period_ns;
+		add(heap, repeat);
+	}
 	if (heap->nr_timers == MAX_COLLECT)
 		event_base_loopbreak(heap->base);
 }
@@ -60,45 +92,31 @@ static const char *open_all(struct set *set)
 	the_heap = heap;
 	heap->set = set;
 	heap->events = allocate(set->nr, sizeof(*heap->events));
+	heap->repeats = allocate(set->nr, sizeof(*heap->repeats));
 	heap->base = event_base_new_with_config(config);
 	event_config_free(config);
 	return heap->base ? NULL : "no loop";
 }
 
-static struct timeval to_timeval(uint64_t ns)
-{
-	return (struct timeval){
-		.tv_sec = ns / NSEC_PER_SEC,
-		.tv_usec = ns % NSEC_PER_SEC / NSEC_PER_USEC,
-	};
-}
-
-/* Time-outs are relative here, from the loop's present. */
-static void add(struct heap *heap, const struct item *item, uint64_t now)
-{
-	uint64_t delay_ns = item->deadline_ns > now ? item->deadline_ns - now : 0;
-	struct timeval timeout = to_timeval(item->period_ns ? item->period_ns : delay_ns);
-	struct event *event = &heap->events[item->timer];
-
-	if (heap->kind == KIND_ARM)
-		event_assign(event, heap->base, -1, item->period_ns ? EV_PERSIST : 0, expired,
-			     event);
-	event_add(event, &timeout);
-}
-
 static void in_loop(evutil_socket_t fd, short what, void *argument)
 {
 	struct heap *heap = argument;
-	uint64_t now = now_ns(), from = ticks();
-	uint32_t i;
+	const struct item *item;
+	struct event *event;
+	uint64_t from;
 
 	(void)fd;
 	(void)what;
-	for (i = 0; i < heap->nr_items; i++) {
+	heap->now_ns = now_ns();
+	from = ticks();
+	for (item = heap->items; item < heap->items + heap->nr_items; item++) {
+		event = &heap->events[item->timer];
+		if (heap->kind == KIND_ARM)
+			event_assign(event, heap->base, -1, 0, expired, event);
 		if (heap->kind == KIND_CANCEL)
-			event_del(&heap->events[heap->items[i].timer]);
+			event_del(event);
 		else
-			add(heap, &heap->items[i], now);
+			add(heap, item);
 	}
 	heap->set->ticks += ticks() - from;
 	event_base_loopbreak(heap->base);
@@ -108,9 +126,13 @@ static void submit(struct set *set, enum kind kind, const struct item *items, ui
 {
 	struct heap *heap = set->private;
 
+	uint32_t i;
+
 	heap->kind = kind;
 	heap->items = items;
 	heap->nr_items = nr;
+	for (i = 0; i < nr; i++)
+		heap->repeats[items[i].timer] = items[i];
 	event_base_once(heap->base, -1, EV_TIMEOUT, in_loop, heap, NULL);
 	event_base_loop(heap->base, EVLOOP_ONCE);
 }
@@ -121,6 +143,7 @@ static uint32_t collect(struct set *set, uint32_t *timers)
 	uint64_t from = ticks();
 
 	heap->timers = timers;
+	heap->now_ns = 0;
 	heap->nr_timers = 0;
 	event_base_loop(heap->base, EVLOOP_ONCE);
 	set->ticks += ticks() - from;
@@ -138,6 +161,7 @@ static void close_all(struct set *set)
 			event_del(&heap->events[i]);
 	}
 	event_base_free(heap->base);
+	free(heap->repeats);
 	free(heap->events);
 	free(heap);
 }
@@ -146,6 +170,7 @@ const struct facility facility_libevent = {
 	.name		= "libevent",
 	.about		= "a heap in the program, and epoll_wait's time-out",
 	.max		= 1000000,
+	.table_bytes	= sizeof(struct item),
 	.open		= open_all,
 	.submit		= submit,
 	.collect	= collect,

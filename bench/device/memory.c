@@ -15,7 +15,11 @@
 
 #include "cases.h"
 
-static uint64_t free_bytes(void)
+#define CALM_BYTES	65536
+#define LOOK_USECS	200000
+#define MAX_LOOKS	25
+
+static uint64_t free_now(void)
 {
 	unsigned long long kilobytes = 0;
 	FILE *file;
@@ -37,6 +41,20 @@ static uint64_t free_bytes(void)
 	return kilobytes * 1024;
 }
 
+/* When what others have freed has been freed indeed, which may wait for a grace period. */
+static uint64_t free_bytes(void)
+{
+	uint64_t before, now = free_now();
+	unsigned int looks = MAX_LOOKS;
+
+	do {
+		before = now;
+		usleep(LOOK_USECS);
+		now = free_now();
+	} while ((now > before ? now - before : before - now) > CALM_BYTES && looks--);
+	return now;
+}
+
 void case_memory(struct set *set, const struct plan *plan)
 {
 	uint64_t before, after, from, seed = plan->seed;
@@ -47,7 +65,7 @@ void case_memory(struct set *set, const struct plan *plan)
 	empty_ns = empty_call_ns();
 	before = free_bytes();
 	from = ticks();
-	if (!set_open(set, "memory", plan->n))
+	if (!set_open(set, "memory", plan->n, plan->n))
 		return;
 	arm_all(set, 0, plan->n, &seed);
 	create_ns = ticks_to_ns(ticks() - from);

@@ -32,12 +32,12 @@ uint64_t far_deadline_ns(uint64_t now_ns, uint64_t *seed)
 	return now_ns + FAR_NS + chance(seed) % FAR_SPREAD_NS;
 }
 
-/* False, and a row that says why, if the facility cannot hold so many. */
-bool set_open(struct set *set, const char *name, uint32_t n)
+/* Room for @timers; false, and a row of @n that says why, if the facility cannot. */
+bool set_open(struct set *set, const char *name, uint32_t n, uint32_t timers)
 {
 	const char *why;
 
-	set->nr = n;
+	set->nr = timers;
 	if (!set->batch)
 		set->batch = MAX_BATCH;
 	why = set->facility->open(set);
@@ -143,7 +143,7 @@ void case_ops(struct set *set, const struct plan *plan)
 	uint32_t n = plan->n, rep, i, nr_batches = sizeof(batches) / sizeof(*batches);
 	struct draw from = { .n = n, .seed = plan->seed };
 
-	if (!set_open(set, "arm", n))
+	if (!set_open(set, "arm", n, n))
 		return;
 	from.order = allocate(n, sizeof(*from.order));
 	from.items = allocate(SAMPLE_OPS, sizeof(*from.items));

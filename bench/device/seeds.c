@@ -48,7 +48,8 @@ static void read_machine(struct reading *reading)
 	if (!file)
 		fail("no /proc/stat");
 	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "cpu %*u %*u %*u %llu %llu", &idle, &waiting) == 2)
+		if (!strncmp(line, "cpu ", strlen("cpu ")) &&
+		    sscanf(line, "cpu %*u %*u %*u %llu %llu", &idle, &waiting) == 2)
 			reading->idle = idle + waiting;
 		sscanf(line, "intr %" SCNu64, &reading->interrupts);
 		sscanf(line, "ctxt %" SCNu64, &reading->switches);
@@ -181,7 +182,7 @@ void case_seeds(struct set *set, const struct plan *plan)
 
 	if (!strcmp(set->facility->name, facility_htwheel.name))
 		idle_run(plan);
-	if (!set_open(set, "seeds", plan->n * TIMERS_EACH))
+	if (!set_open(set, "seeds", plan->n, plan->n * TIMERS_EACH))
 		return;
 	make_load(&server, plan);
 	set->facility->submit(set, KIND_ARM, server.items, server.nr);

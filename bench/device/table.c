@@ -93,7 +93,7 @@ void case_table(struct set *set, const struct plan *plan)
 	facility.open = open_table;
 	facility.close = close_table;
 	set->facility = &facility;
-	if (!set_open(set, "table_store", plan->n))
+	if (!set_open(set, "table_store", plan->n, plan->n))
 		return;
 	order = allocate(STORES, sizeof(*order));
 	arm_all(set, 0, plan->n, &seed);

@@ -3,10 +3,10 @@
  * deliver, drain: what it costs to get at the expirations of n timers that fall due at once.
  *
  * deliver is the time from the common deadline until the program, which sleeps before it, has the
- * last expiration in hand: the kernel's work of letting all expire is in it, and so is the sleeper's
- * being woken. All of it happens on one CPU. drain is what is left of that if the program comes when
- * all have expired already: receiving alone. (Where the kernel defers the work to the receiver, as
- * io_uring does, that is in drain, too.)
+ * last expiration in hand: the kernel's work of letting all expire is in it, and so is the
+ * sleeper's being woken. All of it happens on one CPU. drain is what is left of that if the
+ * program comes when all have expired already: receiving alone. (Where the kernel defers the work
+ * to the receiver, as io_uring does, that is in drain, too.)
  */
 #include <stdlib.h>
 
@@ -43,8 +43,8 @@ static uint64_t arm_storm(struct set *set, unsigned int attempt)
 }
 
 /*
- * Receive all; the time starts when the deadline comes, for what passed before it was sleep. What an
- * empty call costs is measured at both ends, since many calls take long.
+ * Receive all; the time starts when the deadline comes, for what passed before it was sleep. What
+ * an empty call costs is measured at both ends, since many calls take long.
  */
 static void receive(struct set *set, const char *name, uint64_t deadline_ns, bool late)
 {

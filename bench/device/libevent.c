@@ -4,8 +4,8 @@
  *
  * Arms and cancels run inside a callback of the loop, where a program makes them: there libevent
  * knows the time already and asks no kernel. They cost no system call then; those of the loop are
- * counted as three, epoll_wait and two looks at the clock. A timer that repeats is added anew by its
- * callback, for its next deadline.
+ * counted as three, epoll_wait and two looks at the clock. A timer that repeats is added anew by
+ * its callback, for its next deadline.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -157,18 +157,42 @@ static void parse(struct choice *choice, int argc, char **argv)
 
 	while ((option = getopt_long(argc, argv, "hn:", options, NULL)) != -1) {
 		switch (option) {
-		case 'f': choice->facility = optarg; break;
-		case 'c': choice->name = optarg; break;
-		case 'n': choice->plan.n = number(optarg, 2, 1000000); break;
-		case 'x': choice->left_out = optarg; break;
-		case 'b': choice->plan.batch = number(optarg, 1, MAX_BATCH); break;
-		case 'r': choice->plan.reps = number(optarg, 1, MAX_SAMPLES); break;
-		case 'R': choice->rounds = number(optarg, 1, MAX_SAMPLES); break;
-		case 't': choice->plan.seconds = number(optarg, 1, 3600); break;
-		case 's': choice->plan.seed = number(optarg, 1, UINT64_MAX); break;
-		case 'F': choice->full = true; break;
-		case 'j': choice->json = true; break;
-		case 'g': choice->guest = optarg; break;
+		case 'f':
+			choice->facility = optarg;
+			break;
+		case 'c':
+			choice->name = optarg;
+			break;
+		case 'n':
+			choice->plan.n = number(optarg, 2, 1000000);
+			break;
+		case 'x':
+			choice->left_out = optarg;
+			break;
+		case 'b':
+			choice->plan.batch = number(optarg, 1, MAX_BATCH);
+			break;
+		case 'r':
+			choice->plan.reps = number(optarg, 1, MAX_SAMPLES);
+			break;
+		case 'R':
+			choice->rounds = number(optarg, 1, MAX_SAMPLES);
+			break;
+		case 't':
+			choice->plan.seconds = number(optarg, 1, 3600);
+			break;
+		case 's':
+			choice->plan.seed = number(optarg, 1, UINT64_MAX);
+			break;
+		case 'F':
+			choice->full = true;
+			break;
+		case 'j':
+			choice->json = true;
+			break;
+		case 'g':
+			choice->guest = optarg;
+			break;
 		default:
 			usage(option == 'h' ? stdout : stderr);
 			exit(option == 'h' ? 0 : 2);

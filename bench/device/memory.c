@@ -2,9 +2,9 @@
 /*
  * memory: what n timers cost, all included: what the machine has less of free memory when they are
  * armed than before the facility was opened. Caches are dropped before both looks; MemFree, since
- * MemAvailable counts on slabs that are in use (those of a timerfd's dentry). The program's own table
- * of names (8 bytes a timer of htwheel, 4 of timerfd) and its buffers are taken off, since every
- * program keeps the names in what it has anyway.
+ * MemAvailable counts on slabs that are in use (those of a timerfd's dentry). The program's own
+ * table of names (8 bytes a timer of htwheel, 4 of timerfd) and its buffers are taken off, since
+ * every program keeps the names in what it has anyway.
  *
  * create: what making and arming them took, for each; destroy: what closing took.
  */

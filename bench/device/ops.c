@@ -2,8 +2,8 @@
 /*
  * arm, rearm, cancel: what an operation costs while n timers are pending.
  *
- * A sample is: cancel some timers, drawn at random, arm them again, then re-arm others, drawn anew.
- * So the number of pending timers stays between n and n less a sample's.
+ * A sample is: cancel some timers, drawn at random, arm them again, then re-arm others, drawn
+ * anew. So the number of pending timers stays between n and n less a sample's.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define LINEAR_WORK	10000000U
 #define LINEAR_LEAST	32U
 
-/* Delays of 150 to 270 s: nothing fires meanwhile, and they are spread as wide as 1 to 120 s are. */
+/* Delays of 150 to 270 s: nothing fires meanwhile, and the spread is that of 1 to 120 s. */
 #define FAR_NS		(150 * NSEC_PER_SEC)
 #define FAR_SPREAD_NS	(120 * NSEC_PER_SEC)
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * POSIX timers: timer_create(2), and a signal for each expiration, read through a signalfd, many at
- * a time. (The kernel's own calls: the C library would pass through the same ones.)
+ * POSIX timers: timer_create(2), and a signal for each expiration, read through a signalfd, many
+ * at a time. (The kernel's own calls: the C library would pass through the same ones.)
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -30,8 +30,6 @@ static const char *open_ring(struct set *set)
 	return shared_open(set, &the_ring, entries, false);
 }
 
-#ifdef HTWHEEL_MMAP_RING
-
 /* As many as there are in the ring, MAX_COLLECT at most. */
 static uint32_t take(uint32_t *timers)
 {
@@ -88,17 +86,6 @@ static uint32_t collect(struct set *set, uint32_t *timers)
 	set->ticks += ticks() - from;
 	return nr;
 }
-
-#else
-
-static uint32_t collect(struct set *set, uint32_t *timers)
-{
-	(void)set;
-	(void)timers;
-	return 0;
-}
-
-#endif
 
 static void close_ring(struct set *set)
 {

@@ -5,8 +5,8 @@
  *
  * busy_ns is what the CPUs, all together, were not idle: processes, softirqs and interrupts; of a
  * tickless kernel this is exact to some 10 ms. process_ns is what the process was charged.
- * Lateness is what the program sees: the time when it has the expiration in hand, less the deadline.
- * The row of the facility "none" has only a sleeper, for comparison.
+ * Lateness is what the program sees: the time when it has the expiration in hand, less the
+ * deadline. The row of the facility "none" has only a sleeper, for comparison.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,6 +36,12 @@ static uint64_t timeval_ns(struct timeval time)
 	return time.tv_sec * NSEC_PER_SEC + time.tv_usec * NSEC_PER_USEC;
 }
 
+static void read_count(const char *line, const char *name, uint64_t *count)
+{
+	if (!strncmp(line, name, strlen(name)))
+		*count = strtoull(line + strlen(name), NULL, 10);
+}
+
 static void read_machine(struct reading *reading)
 {
 	unsigned long long idle = 0, waiting = 0;
@@ -51,9 +57,9 @@ static void read_machine(struct reading *reading)
 		if (!strncmp(line, "cpu ", strlen("cpu ")) &&
 		    sscanf(line, "cpu %*u %*u %*u %llu %llu", &idle, &waiting) == 2)
 			reading->idle = idle + waiting;
-		sscanf(line, "intr %" SCNu64, &reading->interrupts);
-		sscanf(line, "ctxt %" SCNu64, &reading->switches);
-		sscanf(line, "softirq %" SCNu64, &reading->softirqs);
+		read_count(line, "intr ", &reading->interrupts);
+		read_count(line, "ctxt ", &reading->switches);
+		read_count(line, "softirq ", &reading->softirqs);
 	}
 	fclose(file);
 	getrusage(RUSAGE_SELF, &usage);
@@ -152,7 +158,8 @@ static void report(struct row *row, struct server *server, const struct reading 
 		 ",\"seconds\":%.2f,\"events\":%" PRIu64 ",\"early\":%" PRIu64
 		 ",\"busy_ns\":%.0f,\"process_ns\":%" PRIu64 ",\"wakeups\":%" PRIu64
 		 ",\"switches\":%" PRIu64 ",\"interrupts\":%" PRIu64 ",\"softirqs\":%" PRIu64
-		 ",\"late_p50_ns\":%" PRIu64 ",\"late_p99_ns\":%" PRIu64 ",\"late_max_ns\":%" PRIu64,
+		 ",\"late_p50_ns\":%" PRIu64 ",\"late_p99_ns\":%" PRIu64
+		 ",\"late_max_ns\":%" PRIu64,
 		 (double)elapsed_ns / NSEC_PER_SEC, server->fired, server->early,
 		 (double)elapsed_ns * nr_cpus() - idle_ns, to->process_ns - from->process_ns,
 		 to->wakeups - from->wakeups, to->switches - from->switches,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Setting up and mapping the areas that /dev/htwheel shares. A header, or a module, that has none
- * of them only makes the answer "absent".
+ * Setting up and mapping the areas that /dev/htwheel shares. A module that has none of them only
+ * makes the answer "absent".
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -16,8 +16,6 @@
 #include "shared.h"
 
 #define HEAD_BYTES	4096
-
-#ifdef HTWHEEL_MMAP_RING
 
 static void *map(int fd, uint64_t bytes, int protection, uint64_t offset)
 {
@@ -67,19 +65,6 @@ const char *shared_open(struct set *set, struct shared *shared, uint32_t entries
 	return (entries && !(shared->ring && shared->head)) || (table && !shared->table) ?
 	       "mmap failed" : NULL;
 }
-
-#else
-
-const char *shared_open(struct set *set, struct shared *shared, uint32_t entries, bool table)
-{
-	(void)set;
-	(void)shared;
-	(void)entries;
-	(void)table;
-	return "not in this header";
-}
-
-#endif
 
 void shared_close(struct shared *shared)
 {

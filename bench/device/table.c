@@ -2,9 +2,9 @@
 /*
  * table_store: to postpone a timer by a store into the deadline table, timers in random order.
  *
- * It is the program's side alone: no system call is in it. What the kernel does later, once for each
- * deadline that comes and was postponed, is postpone: the time that is missing to a loop on the same
- * CPU while n such deadlines come at one moment, an interrupt's or two included.
+ * It is the program's side alone: no system call is in it. What the kernel does later, once for
+ * each deadline that comes and was postponed, is postpone: the time that is missing to a loop on
+ * the same CPU while n such deadlines come at one moment, an interrupt's or two included.
  */
 #include <stdlib.h>
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * threads: what a second CPU adds. Each worker, on a CPU of its own, cancels timers of its own and
- * arms them again, as fast as it can: one alone, then two with a context each, or two in one context,
- * in turns.
+ * arms them again, as fast as it can: one alone, then two with a context each, or two in one
+ * context, in turns.
  *
  * The workers are processes, not threads of one: user-mode Linux lets only one thread of a process
  * run its own code at a time. In the kernel they are the same; of what they share there is the
  * context, if they share one.
  *
- * The rows have the time of an operation, both workers together, by the clock. "speedup" is how many
- * times more two do than one.
+ * The rows have the time of an operation, both workers together, by the clock. "speedup" is how
+ * many times more two do than one.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * io_uring: a timeout request for each timer, submitted in batches, as fast as the kernel has it: a
- * ring of one submitter, task work when we ask for it, no completions of updates and removals.
+ * io_uring: a timeout request for each timer, submitted in batches, as fast as the kernel has it:
+ * a ring of one submitter, task work when we ask for it, no completions of updates and removals.
  *
  * A timer that repeats is submitted anew, for its next deadline, with the call that waits for the
  * next completion: so it costs no call, and does not drift, as multishot timeouts do.
@@ -82,6 +82,7 @@ static void put(struct uring *uring, enum kind kind, const struct item *item)
 static uint32_t reap(struct uring *uring, uint32_t *timers)
 {
 	struct io_uring_cqe *cqes[MAX_COLLECT];
+	struct item again = {};
 	struct repeat *repeat;
 	uint32_t i, nr, nr_timers = 0;
 
@@ -96,8 +97,9 @@ static uint32_t reap(struct uring *uring, uint32_t *timers)
 		if (!repeat->period_ns)
 			continue;
 		repeat->deadline_ns += repeat->period_ns;
-		put(uring, KIND_ARM, &(struct item){ .timer = cqes[i]->user_data,
-						     .deadline_ns = repeat->deadline_ns });
+		again.timer = cqes[i]->user_data;
+		again.deadline_ns = repeat->deadline_ns;
+		put(uring, KIND_ARM, &again);
 	}
 	io_uring_cq_advance(&uring->ring, nr);
 	return timers ? nr_timers : nr;

@@ -125,10 +125,11 @@ static inline u64 bench_deadline_ns(struct bench *bench)
  * The loop over the timers, compiled for each facility with its operations in it, so that none has
  * an indirect call more than it has in use.
  */
-static __always_inline void bench_run(struct bench *bench, enum bench_kind kind, const u32 *order,
-				      u32 nr, void (*arm)(struct bench *bench, u32 i, u64 deadline_ns),
-				      void (*cancel)(struct bench *bench, u32 i),
-				      void (*rearm)(struct bench *bench, u32 i, u64 deadline_ns))
+static __always_inline void
+bench_run(struct bench *bench, enum bench_kind kind, const u32 *order, u32 nr,
+	  void (*arm)(struct bench *bench, u32 i, u64 deadline_ns),
+	  void (*cancel)(struct bench *bench, u32 i),
+	  void (*rearm)(struct bench *bench, u32 i, u64 deadline_ns))
 {
 	u32 i;
 

@@ -12,13 +12,13 @@
  *	storm		n expire at one moment, armed in random order
  *	spread		n expire over ten seconds, armed in random order
  *
- * Expiry of a queue design is advance() and a callback for each timer, on virtual time. The kernel's
- * own timers expire on real time. Their storm is what passes from the first callback to the last.
- * Their spread is the time that is missing to a loop on the same CPU, less what is missing to it
- * without timers: interrupts, softirqs and callbacks. An interrupt of user-mode Linux is dearer than
- * one of a machine; therefore "in_a_row_ns" says in addition how long it took from one callback to
- * the next where one followed the other at once, which leaves out interrupts, and which is the
- * figure to compare a design with.
+ * Expiry of a queue design is advance() and a callback for each timer, on virtual time. The
+ * kernel's own timers expire on real time. Their storm is what passes from the first callback to
+ * the last. Their spread is the time that is missing to a loop on the same CPU, less what is
+ * missing to it without timers: interrupts, softirqs and callbacks. An interrupt of user-mode
+ * Linux is dearer than one of a machine; therefore "in_a_row_ns" says in addition how long it took
+ * from one callback to the next where one followed the other at once, which leaves out interrupts,
+ * and which is the figure to compare a design with.
  */
 #include <linux/delay.h>
 #include <linux/kernel.h>

@@ -62,9 +62,12 @@ void bench_row(const struct bench *bench, const char *name, u64 *tenths, unsigne
 	middle = tenths[samples / 2];
 	high = tenths[samples - 1];
 	text_length += scnprintf(text + text_length, sizeof(text) - text_length,
-		"{\"layer\":\"kernel\",\"guest\":\"uml\",\"kernel\":\"%s\",\"facility\":\"%s\","
-		"\"case\":\"%s\",\"n\":%u,\"samples\":%u,\"median_ns\":%llu.%llu,"
-		"\"low_ns\":%llu.%llu,\"high_ns\":%llu.%llu%s}\n", utsname()->release, facility,
-		name, bench->nr, samples, middle / 10, middle % 10, low / 10, low % 10, high / 10,
-		high % 10, extra);
+		"{\"layer\":\"kernel\",\"guest\":\"uml\",\"kernel\":\"%s\",\"facility\":\"%s\"",
+		utsname()->release, facility);
+	text_length += scnprintf(text + text_length, sizeof(text) - text_length,
+		",\"case\":\"%s\",\"n\":%u,\"samples\":%u,\"median_ns\":%llu.%llu",
+		name, bench->nr, samples, middle / 10, middle % 10);
+	text_length += scnprintf(text + text_length, sizeof(text) - text_length,
+		",\"low_ns\":%llu.%llu,\"high_ns\":%llu.%llu%s}\n",
+		low / 10, low % 10, high / 10, high % 10, extra);
 }

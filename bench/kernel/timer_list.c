@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel's timer_list: mod_timer() and timer_delete(), in 64 bytes as the others. Its resolution
- * is the jiffy, and coarser for what is farther away.
+ * The kernel's timer_list: mod_timer() and timer_delete(), in 64 bytes as the others. Its
+ * resolution is the jiffy, and coarser for what is farther away.
  */
 #include <linux/jiffies.h>
 #include <linux/timer.h>

@@ -21,25 +21,34 @@
 #define ARM_NS		(10 * NSEC_PER_USEC)
 #define ARM_BATCHED_NS	(3 * NSEC_PER_USEC)
 
-/* Each with twice the time of the one before. */
-#define MAX_ATTEMPTS	6
+#define MAX_ATTEMPTS	3
 #define PATIENT_SIZE	20000
 
+/* How long arming all may take, by a guess. */
+static uint64_t guess_arm_ns(const struct set *set)
+{
+	return set->nr * (set->facility->has_batches ? ARM_BATCHED_NS : ARM_NS + empty_call_ns());
+}
+
 /* Arm all for one moment, which this returns; 0 if that was over before the last was armed. */
-static uint64_t arm_storm(struct set *set, unsigned int attempt)
+static uint64_t arm_storm(struct set *set, uint64_t *arm_ns)
 {
 	struct item *items = allocate(set->nr, sizeof(*items));
-	uint64_t each_ns = ARM_BATCHED_NS, deadline_ns;
+	uint64_t from_ns, deadline_ns, end_ns;
 	uint32_t i;
 
-	if (!set->facility->has_batches)
-		each_ns = ARM_NS + empty_call_ns();
-	deadline_ns = now_ns() + set->nr * each_ns * (1 << attempt) + LEAD_NS;
+	if (!*arm_ns)
+		*arm_ns = guess_arm_ns(set);
+	from_ns = now_ns();
+	deadline_ns = from_ns + *arm_ns + LEAD_NS;
 	for (i = 0; i < set->nr; i++)
 		items[i] = (struct item){ .timer = i, .deadline_ns = deadline_ns };
 	set->facility->submit(set, KIND_ARM, items, set->nr);
 	free(items);
-	return now_ns() + LEAD_NS / 2 < deadline_ns ? deadline_ns : 0;
+	end_ns = now_ns();
+	/* The next attempt knows better. */
+	*arm_ns = (end_ns - from_ns) * 3 / 2;
+	return end_ns + LEAD_NS / 2 < deadline_ns ? deadline_ns : 0;
 }
 
 /*
@@ -67,7 +76,7 @@ static void receive(struct set *set, const char *name, uint64_t deadline_ns, boo
 	free(timers);
 }
 
-static void storm(struct set *set, uint32_t n, const char *name, bool late)
+static void storm(struct set *set, uint32_t n, const char *name, bool late, uint64_t *arm_ns)
 {
 	uint64_t deadline_ns = 0;
 	unsigned int attempt;
@@ -75,7 +84,7 @@ static void storm(struct set *set, uint32_t n, const char *name, bool late)
 	for (attempt = 0; attempt < MAX_ATTEMPTS && !deadline_ns; attempt++) {
 		if (!set_open(set, name, n, n))
 			return;
-		deadline_ns = arm_storm(set, attempt);
+		deadline_ns = arm_storm(set, arm_ns);
 		if (deadline_ns)
 			receive(set, name, deadline_ns, late);
 		set->facility->close(set);
@@ -87,12 +96,13 @@ static void storm(struct set *set, uint32_t n, const char *name, bool late)
 void case_deliver(struct set *set, const struct plan *plan)
 {
 	uint32_t rep, reps = plan->reps;
+	uint64_t arm_ns = 0;
 
 	/* Half a minute of system calls for each in some guests. */
 	if (!set->facility->has_batches && plan->n > PATIENT_SIZE)
 		reps = 1;
 	for (rep = 0; rep < reps; rep++) {
-		storm(set, plan->n, "deliver", false);
-		storm(set, plan->n, "drain", true);
+		storm(set, plan->n, "deliver", false, &arm_ns);
+		storm(set, plan->n, "drain", true, &arm_ns);
 	}
 }

@@ -98,7 +98,7 @@ static void print_json(const struct row *row, const char *guest)
 	       "\"case\":\"%s\",\"n\":%u,\"batch\":%u,\"samples\":%u", guest, name.release,
 	       row->facility, row->name, row->n, row->batch, row->nr);
 	if (row->failed[0])
-		printf(",\"absent\":\"%s\"", row->failed);
+		printf(",\"note\":\"%s\"", row->failed);
 	if (row->nr) {
 		middle = median(row, offsetof(struct sample, ns), figures);
 		printf(",\"median_ns\":%.1f,\"low_ns\":%.1f,\"high_ns\":%.1f", middle, figures[0],

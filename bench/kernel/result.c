@@ -55,6 +55,7 @@ void bench_row(const struct bench *bench, const char *name, u64 *tenths, unsigne
 	       const char *extra)
 {
 	const char *facility = bench->facility->name ?: bench->design->name;
+	size_t begin = text_length;
 	u64 middle, low, high;
 
 	sort(tenths, samples, sizeof(*tenths), compare, NULL);
@@ -70,4 +71,6 @@ void bench_row(const struct bench *bench, const char *name, u64 *tenths, unsigne
 	text_length += scnprintf(text + text_length, sizeof(text) - text_length,
 		",\"low_ns\":%llu.%llu,\"high_ns\":%llu.%llu%s}\n",
 		low / 10, low % 10, high / 10, high % 10, extra);
+	/* For who cannot wait, or is cut short. */
+	pr_info("htwheel_bench: %s", text + begin);
 }

@@ -88,6 +88,7 @@ extern const struct bench_facility bench_timer_list;
 extern const struct bench_facility bench_hrtimer;
 
 void bench_cases(struct bench *bench);
+void bench_lock(void);
 void bench_fired(struct bench *bench);
 
 /* result.c */

@@ -16,15 +16,18 @@
  * kernel's own timers expire on real time. Their storm is what passes from the first callback to
  * the last. Their spread is the time that is missing to a loop on the same CPU, less what is
  * missing to it without timers: interrupts, softirqs and callbacks. An interrupt of user-mode
- * Linux is dearer than one of a machine; therefore "in_a_row_ns" says in addition how long it took
- * from one callback to the next where one followed the other at once, which leaves out interrupts,
- * and which is the figure to compare a design with.
+ * Linux is dearer than one of a machine, and so is to lock them out ("lock", irqsave: a pair of
+ * calls, of which timer_list and hrtimer have one for each operation and each callback, and our
+ * designs one for a batch); therefore "in_a_row_ns" says in addition how long it took from one
+ * callback to the next where one followed the other at once, which leaves out interrupts, and
+ * which is the figure to compare a design with.
  */
 #include <linux/delay.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/sched.h>
+#include <linux/spinlock.h>
 
 #include "bench.h"
 
@@ -41,6 +44,7 @@
 #define PATIENCE_MS	20000
 /* One operation of such a design may look at all timers. */
 #define LINEAR_MAX	10000
+#define LOCK_PAIRS	100000
 
 /* What each callback does. */
 void bench_fired(struct bench *bench)
@@ -185,6 +189,28 @@ static void case_live_expiry(struct bench *bench)
 	in_a_row = tenths_of(bench->in_a_row, bench->nr);
 	scnprintf(extra, sizeof(extra), ",\"in_a_row_ns\":%llu.%llu", in_a_row / 10, in_a_row % 10);
 	bench_row(bench, "spread", &spread, 1, extra);
+}
+
+/* What a lock costs here, taken and released. */
+void bench_lock(void)
+{
+	static const struct bench_facility facility = { .name = "lock" };
+	struct bench bench = { .facility = &facility, .nr = LOCK_PAIRS };
+	static DEFINE_SPINLOCK(lock);
+	u64 tenths[SAMPLES], from;
+	unsigned long flags;
+	unsigned int sample;
+	u32 i;
+
+	for (sample = 0; sample < SAMPLES; sample++) {
+		from = bench_ticks();
+		for (i = 0; i < LOCK_PAIRS; i++) {
+			spin_lock_irqsave(&lock, flags);
+			spin_unlock_irqrestore(&lock, flags);
+		}
+		tenths[sample] = tenths_of(bench_ticks() - from, LOCK_PAIRS);
+	}
+	bench_row(&bench, "irqsave", tenths, SAMPLES, "");
 }
 
 /* All cases, on a set that is open and empty. */

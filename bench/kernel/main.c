@@ -85,6 +85,7 @@ static int measure_all(void *done)
 	int err = 0;
 
 	bench_clock_start();
+	bench_lock();
 	for (i = 0; i < ARRAY_SIZE(sizes) && !err; i++) {
 		if (sizes[i] <= largest)
 			err = measure_size(sizes[i]);

@@ -14,6 +14,10 @@
 /* Where a timer is found by walking all of them. */
 #define LINEAR_WORK	10000000U
 #define LINEAR_LEAST	32U
+#define LINEAR_PATIENT	50000U
+
+/* A usual one. */
+#define BATCH		256U
 
 /* Delays of 150 to 270 s: nothing fires meanwhile, and the spread is that of 1 to 120 s. */
 #define FAR_NS		(150 * NSEC_PER_SEC)
@@ -154,6 +158,9 @@ void case_ops(struct set *set, const struct plan *plan)
 		for (i = 0; i < nr_batches; i++) {
 			set->batch = plan->batch ? plan->batch : batches[i];
 			if (set->batch > 1 && set->batch > n)
+				continue;
+			/* The walk hides the batch. */
+			if (set->facility->linear && n > LINEAR_PATIENT && set->batch != BATCH)
 				continue;
 			sample_all(set, &from, rep);
 			if (!set->facility->has_batches || plan->batch)

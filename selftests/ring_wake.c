@@ -251,6 +251,16 @@ TEST_F(wake, time_of_the_policy)
 		ASSERT_EQ(0, advance_to(area.fd, clock_of(area.fd) + 20 * NS_PER_MS));
 		EXPECT_TRUE(is_readable(area.fd));
 		ASSERT_EQ(1, take_or_read(&area, &event, 1));
+		/* Nor does it when another one came before that, whose time is its own. */
+		ASSERT_EQ(0, arm_in(area.fd, 0, 5, NULL));
+		ASSERT_EQ(0, advance_to(area.fd, clock_of(area.fd) + 30 * NS_PER_MS));
+		ASSERT_EQ(0, arm_in(area.fd, 0, 6, NULL));
+		ASSERT_EQ(1, take_or_read(&area, &event, 1));
+		ASSERT_EQ(0, advance_to(area.fd, clock_of(area.fd) + 40 * NS_PER_MS));
+		EXPECT_FALSE(is_readable(area.fd));
+		ASSERT_EQ(0, advance_to(area.fd, clock_of(area.fd) + 20 * NS_PER_MS));
+		EXPECT_TRUE(is_readable(area.fd));
+		ASSERT_EQ(1, take_or_read(&area, &event, 1));
 	}
 	close_areas(&area);
 }

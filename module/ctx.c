@@ -7,6 +7,7 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/nospec.h>
+#include <linux/prefetch.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -19,6 +20,9 @@
 			 HTWHEEL_FEAT_DUMP | HTWHEEL_FEAT_WAKE | HTWHEEL_FEAT_MANUAL | \
 			 HTWHEEL_FEAT_PRIVATE | \
 			 (IS_ENABLED(CONFIG_TIME_NS) ? HTWHEEL_FEAT_TIMENS : 0))
+
+/* So many operations ahead, a timer's neighbours are fetched; twice as many, the timer itself. */
+#define CTX_AHEAD	8
 
 /*
  * The names in the UAPI end where the kernel's time does; so a deadline of HTWHEEL_NEVER_NS is one
@@ -295,6 +299,25 @@ static int ctx_run_op(struct ctx_run *run, struct htwheel_op *op)
 }
 
 /*
+ * With a million timers an operation is little more than its cache misses. So fetch the timer of
+ * one that comes later, and, of one that comes sooner and whose timer should have arrived, its
+ * neighbours in the queue.
+ */
+static void ctx_fetch(const struct ctx_run *run, const struct htwheel_op *ops, unsigned int nr,
+		      unsigned int at)
+{
+	const struct htw_pool *pool = &run->timers->pool;
+	struct htw_timer *timer;
+
+	timer = at + 2 * CTX_AHEAD < nr ? htw_pool_peek(pool, ops[at + 2 * CTX_AHEAD].id) : NULL;
+	if (timer)
+		prefetchw(timer);
+	timer = at + CTX_AHEAD < nr ? htw_pool_peek(pool, ops[at + CTX_AHEAD].id) : NULL;
+	if (timer)
+		htw_group_fetch(&run->group, timer);
+}
+
+/*
  * Give the faulty ones their results. Returns how many of the others will want a timer; no more,
  * for what is reserved here nobody else of this user can have.
  */
@@ -335,6 +358,7 @@ int htw_ctx_run(struct htw_ctx *ctx, struct htwheel_op *ops, unsigned int nr)
 	run.offset_ns = htw_clock_user_offset_ns(run.timers->engine->config.clock);
 	htw_group_begin(&run.group, run.timers->engine);
 	for (i = 0; i < nr; i++) {
+		ctx_fetch(&run, ops, nr, i);
 		ops[i].result = ctx_run_op(&run, &ops[i]);
 		htw_group_breathe(&run.group);
 	}

@@ -85,6 +85,29 @@ void *htw_pool_owner(const struct htw_timer *timer)
 }
 
 /**
+ * htw_pool_peek() - where the timer of a name would be
+ * @pool: the pool
+ * @id: a name, from anywhere; it is not trusted
+ *
+ * Does not touch the timer, so that its cache line can be fetched ahead of its turn.
+ *
+ * Context: the owner's lock.
+ * Return: a timer of the pool, whatever its name and state; NULL if there is none at this place.
+ */
+struct htw_timer *htw_pool_peek(const struct htw_pool *pool, u64 id)
+{
+	u32 number = (u32)id >> HTW_CHUNK_SHIFT;
+	u32 place = id & (HTW_CHUNK_PLACES - 1);
+	struct htw_chunk *chunk;
+
+	if (!place || number >= pool->nr_entries)
+		return NULL;
+	number = array_index_nospec(number, pool->nr_entries);
+	chunk = pool->table[number].chunk;
+	return chunk ? &chunk->timer[place - 1] : NULL;
+}
+
+/**
  * htw_pool_find() - the timer of a name
  * @pool: the pool
  * @id: a name, from anywhere; it is not trusted
@@ -94,19 +117,9 @@ void *htw_pool_owner(const struct htw_timer *timer)
  */
 struct htw_timer *htw_pool_find(const struct htw_pool *pool, u64 id)
 {
-	u32 number = (u32)id >> HTW_CHUNK_SHIFT;
-	u32 place = id & (HTW_CHUNK_PLACES - 1);
-	struct htw_chunk *chunk;
-	struct htw_timer *timer;
+	struct htw_timer *timer = htw_pool_peek(pool, id);
 
-	if (!place || number >= pool->nr_entries)
-		return NULL;
-	number = array_index_nospec(number, pool->nr_entries);
-	chunk = pool->table[number].chunk;
-	if (!chunk)
-		return NULL;
-	timer = &chunk->timer[place - 1];
-	if (timer->generation != id >> 32 || !pool_is_live(timer))
+	if (!timer || timer->generation != id >> 32 || !pool_is_live(timer))
 		return NULL;
 	return timer;
 }

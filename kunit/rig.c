@@ -100,6 +100,8 @@ void htw_rig_del(struct htw_rig *rig, u32 index)
 {
 	if (!rig_begin(rig, "del", index, rig->timer[index].node.tick))
 		return;
+	if (rig->design->fetch)
+		rig->design->fetch(&rig->timer[index].node);
 	rig->design->del(rig->queue, &rig->timer[index].node);
 	htw_oracle_del(&rig->oracle, index);
 	htw_judge_state(rig, 0, false);

@@ -7,6 +7,7 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/nospec.h>
+#include <linux/prefetch.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -21,6 +22,9 @@
 			 HTWHEEL_FEAT_DUMP | HTWHEEL_FEAT_WAKE | HTWHEEL_FEAT_MANUAL | \
 			 HTWHEEL_FEAT_PRIVATE | HTWHEEL_FEAT_RING | HTWHEEL_FEAT_TABLE | \
 			 (IS_ENABLED(CONFIG_TIME_NS) ? HTWHEEL_FEAT_TIMENS : 0))
+
+/* So many operations ahead, a timer's neighbours are fetched; twice as many, the timer itself. */
+#define CTX_AHEAD	8U
 
 /*
  * The names in the UAPI end where the kernel's time does; so a deadline of HTWHEEL_NEVER_NS is one
@@ -307,6 +311,39 @@ static int ctx_run_op(struct ctx_run *run, struct htwheel_op *op)
 	}
 }
 
+static void ctx_fetch_timer(const struct ctx_run *run, const struct htwheel_op *op)
+{
+	struct htw_timer *timer = htw_pool_peek(&run->timers->pool, op->id);
+
+	if (timer)
+		prefetchw(timer);
+}
+
+/* A re-arm mostly leaves the timer where it is (htw_group_rearm()). */
+static void ctx_fetch_neighbours(const struct ctx_run *run, const struct htwheel_op *op)
+{
+	struct htw_timer *timer = NULL;
+
+	if (op->opcode == HTWHEEL_OP_CANCEL)
+		timer = htw_pool_peek(&run->timers->pool, op->id);
+	if (timer)
+		htw_group_fetch(&run->group, timer);
+}
+
+/*
+ * With a million timers an operation is little more than its cache misses. So fetch the timer of
+ * one that comes later, and, of one that comes sooner and whose timer should have arrived, its
+ * neighbours in the queue.
+ */
+static void ctx_fetch(const struct ctx_run *run, const struct htwheel_op *ops, unsigned int nr,
+		      unsigned int at)
+{
+	if (at + 2 * CTX_AHEAD < nr)
+		ctx_fetch_timer(run, &ops[at + 2 * CTX_AHEAD]);
+	if (at + CTX_AHEAD < nr)
+		ctx_fetch_neighbours(run, &ops[at + CTX_AHEAD]);
+}
+
 /*
  * Give the faulty ones their results. Returns how many of the others will want a timer; no more,
  * for what is reserved here nobody else of this user can have.
@@ -346,11 +383,12 @@ int htw_ctx_run(struct htw_ctx *ctx, struct htwheel_op *ops, unsigned int nr)
 	/* If this fails, the arms that get no timer say so. */
 	htw_timers_reserve(run.timers, arms);
 
-	for (i = 0; i < nr; i++)
-		htw_pool_prefetch(&run.timers->pool, ops[i].id);
 	run.offset_ns = htw_clock_user_offset_ns(run.timers->engine->config.clock);
+	for (i = 0; i < min(nr, 2 * CTX_AHEAD); i++)
+		ctx_fetch_timer(&run, &ops[i]);
 	htw_group_begin(&run.group, run.timers->engine);
 	for (i = 0; i < nr; i++) {
+		ctx_fetch(&run, ops, nr, i);
 		ops[i].result = ctx_run_op(&run, &ops[i]);
 		htw_group_breathe(&run.group);
 	}

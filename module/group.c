@@ -131,6 +131,21 @@ void htw_group_end(struct htw_group *group)
 EXPORT_SYMBOL_IF_KUNIT(htw_group_end);
 
 /**
+ * htw_group_fetch() - fetch what an operation to come will touch besides the timer
+ * @group: the group
+ * @timer: a timer in any state, which has been fetched itself
+ *
+ * Context: within a group.
+ */
+void htw_group_fetch(const struct htw_group *group, const struct htw_timer *timer)
+{
+	const struct htw_design *design = group->engine->config.design;
+
+	if (design->fetch)
+		design->fetch(&timer->node);
+}
+
+/**
  * htw_group_arm() - queue a timer
  * @group: the group
  * @timer: a timer that is not queued, nor in any list

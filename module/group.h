@@ -35,6 +35,7 @@ struct htw_group {
 void htw_group_begin(struct htw_group *group, struct htw_engine *engine);
 void htw_group_breathe(struct htw_group *group);
 void htw_group_end(struct htw_group *group);
+void htw_group_fetch(const struct htw_group *group, const struct htw_timer *timer);
 bool htw_group_arm(struct htw_group *group, struct htw_timer *timer, u64 deadline_ns);
 bool htw_group_queued(struct htw_group *group, struct htw_timer *timer);
 bool htw_group_rearm(struct htw_group *group, struct htw_timer *timer, u64 deadline_ns);

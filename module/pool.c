@@ -92,34 +92,27 @@ void *htw_pool_owner(const struct htw_timer *timer)
 	return pool_chunk(timer)->owner;
 }
 
-/* The place of an index, from anywhere: live, free, or NULL if there is none. */
-static struct htw_timer *pool_place(const struct htw_pool *pool, u32 index)
+/**
+ * htw_pool_peek() - where the timer of a name would be
+ * @pool: the pool
+ * @id: a name, from anywhere; it is not trusted
+ *
+ * Does not touch the timer, so that its cache line can be fetched ahead of its turn.
+ *
+ * Context: the owner's lock.
+ * Return: a timer of the pool, whatever its name and state; NULL if there is none at this place.
+ */
+struct htw_timer *htw_pool_peek(const struct htw_pool *pool, u64 id)
 {
-	u32 number = index >> HTW_CHUNK_SHIFT, place = index & (HTW_CHUNK_PLACES - 1);
+	u32 number = (u32)id >> HTW_CHUNK_SHIFT;
+	u32 place = id & (HTW_CHUNK_PLACES - 1);
 	struct htw_chunk *chunk;
 
 	if (!place || number >= pool->nr_entries)
 		return NULL;
-	chunk = pool->table[array_index_nospec(number, pool->nr_entries)].chunk;
+	number = array_index_nospec(number, pool->nr_entries);
+	chunk = pool->table[number].chunk;
 	return chunk ? &chunk->timer[place - 1] : NULL;
-}
-
-/**
- * htw_pool_prefetch() - a name will be looked up soon
- * @pool: the pool
- * @id: a name, from anywhere; it is not trusted
- *
- * At a million timers, nearly every look-up misses the caches. The misses of a batch overlap if
- * they are begun before the first of them is waited for.
- *
- * Context: the owner's lock.
- */
-void htw_pool_prefetch(const struct htw_pool *pool, u64 id)
-{
-	const struct htw_timer *timer = pool_place(pool, id);
-
-	if (timer)
-		prefetchw(timer);
 }
 
 /**
@@ -132,7 +125,7 @@ void htw_pool_prefetch(const struct htw_pool *pool, u64 id)
  */
 struct htw_timer *htw_pool_find(const struct htw_pool *pool, u64 id)
 {
-	struct htw_timer *timer = pool_place(pool, id);
+	struct htw_timer *timer = htw_pool_peek(pool, id);
 
 	if (!timer || timer->generation != id >> 32 || !pool_is_live(timer))
 		return NULL;

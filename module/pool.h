@@ -75,7 +75,7 @@ int htw_pool_grow(struct htw_pool *pool);
 u64 htw_pool_bytes(const struct htw_pool *pool);
 struct htw_timer *htw_pool_get(struct htw_pool *pool);
 void htw_pool_put(struct htw_pool *pool, struct htw_timer *timer);
-void htw_pool_prefetch(const struct htw_pool *pool, u64 id);
+struct htw_timer *htw_pool_peek(const struct htw_pool *pool, u64 id);
 struct htw_timer *htw_pool_find(const struct htw_pool *pool, u64 id);
 unsigned int htw_pool_walk(const struct htw_pool *pool, u64 *cursor, struct htw_timer **out,
 			   unsigned int max);

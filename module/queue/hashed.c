@@ -214,6 +214,7 @@ const struct htw_design htw_hashed_design = {
 	.destroy	= htw_slots_destroy,
 	.add		= hashed_add,
 	.del		= htw_slots_del,
+	.fetch		= htw_slots_fetch,
 	.next		= htw_slots_next,
 	.advance	= hashed_advance,
 	.take		= htw_slots_take,

@@ -242,6 +242,7 @@ const struct htw_design htw_hier_design = {
 	.destroy	= htw_slots_destroy,
 	.add		= hier_add,
 	.del		= htw_slots_del,
+	.fetch		= htw_slots_fetch,
 	.next		= htw_slots_next,
 	.advance	= hier_advance,
 	.take		= htw_slots_take,

@@ -241,6 +241,7 @@ const struct htw_design htw_linux_design = {
 	.destroy	= htw_slots_destroy,
 	.add		= linux_add,
 	.del		= htw_slots_del,
+	.fetch		= htw_slots_fetch,
 	.next		= htw_slots_next,
 	.advance	= linux_advance,
 	.take		= htw_slots_take,

@@ -168,6 +168,8 @@ struct htw_queue_config {
  * @postpone: give @node, which must be queued, the tick @tick, which is not before the one that it
  *	has, and touch nothing but @node. next() stays what it is. NULL: the design cannot, and the
  *	caller uses del() and add()
+ * @fetch: begin to fetch what del() of @node will touch besides @node. A hint: @node may be in
+ *	the queue or not, and other calls may run. NULL: nothing that is worth it
  * @next: the tick to advance to next, or HTW_TICK_NONE
  * @advance: hand out, at the tail of @due, the nodes that are due at @now, in the order of their
  *	ticks (an exact design); true if work is left that @budget did not allow. @due may be NULL
@@ -193,6 +195,7 @@ struct htw_design {
 	bool		(*add)(struct htw_queue *queue, struct htw_node *node);
 	void		(*del)(struct htw_queue *queue, struct htw_node *node);
 	void		(*postpone)(struct htw_queue *queue, struct htw_node *node, u64 tick);
+	void		(*fetch)(const struct htw_node *node);
 	u64		(*next)(const struct htw_queue *queue);
 	bool		(*advance)(struct htw_queue *queue, u64 now, u64 budget,
 				   struct list_head *due, struct htw_work *work);

@@ -206,6 +206,7 @@ u64 htw_slots_hand_out(struct htw_slots *slots, unsigned int slot, u64 max, stru
 /* Operations of a design. */
 void htw_slots_destroy(struct htw_queue *queue);
 void htw_slots_del(struct htw_queue *queue, struct htw_node *node);
+void htw_slots_fetch(const struct htw_node *node);
 u64 htw_slots_next(const struct htw_queue *queue);
 u64 htw_slots_take(struct htw_queue *queue, u64 max, struct list_head *out);
 int htw_slots_check(const struct htw_queue *queue,

@@ -249,6 +249,7 @@ const struct htw_design htw_wheel_design = {
 	.add		= wheel_add,
 	.del		= htw_slots_del,
 	.postpone	= wheel_postpone,
+	.fetch		= htw_slots_fetch,
 	.next		= htw_slots_next,
 	.advance	= wheel_advance,
 	.take		= htw_slots_take,

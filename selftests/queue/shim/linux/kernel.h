@@ -15,4 +15,6 @@
 #define ALIGN(n, to)		(((n) + (to) - 1) / (to) * (to))
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
 
+#define READ_ONCE(value)	(*(const volatile __typeof__(value) *)&(value))
+
 #endif /* SHIM_LINUX_KERNEL_H */

@@ -24,7 +24,7 @@
 #define DEFAULT_OPS	20000
 
 /* A broken queue may never come back from a call. One job takes about a second, the longest. */
-#define HANG_SECONDS	60
+#define HANG_SECONDS	400
 
 #define MAX_WORKERS	64U
 

@@ -106,7 +106,7 @@ static void published_is_delivered(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < 3; i++)
-		id[i] = htw_trig_arm(rig, timers, htw_trig_after(10), i);
+		id[i] = htw_trig_arm(rig, timers, htw_trig_after(10 + 2 * i), i);
 	htw_trig_run(rig, htw_trig_after(30));
 	KUNIT_EXPECT_EQ(test, htw_trig_find(rig, timers, id[0])->state, HTW_DELIVERED);
 	KUNIT_EXPECT_EQ(test, htw_trig_query(timers, id[0], &left_ns), -ENOENT);
@@ -118,7 +118,7 @@ static void published_is_delivered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, timers->books.fired, 3);
 	KUNIT_EXPECT_EQ(test, timers->books.cancelled, 0);
 	for (i = 0; i < 3; i++)
-		expect_event(rig, timers, i, htw_trig_after(10), 1);
+		expect_event(rig, timers, i, htw_trig_after(10 + 2 * i), 1);
 	expect_empty(rig, timers);
 	htw_trig_judge(rig);
 	htw_trig_close(rig);

@@ -97,7 +97,7 @@ bool htw_start_wanted(const struct htw_row *row, const struct htw_start *start)
 {
 	bool few = row->second;
 
-	/* All starts of all rows would take a checking kernel ten minutes, and are run elsewhere. */
+	/* All starts of all rows would take a checking kernel ten minutes; others run them. */
 #ifdef CONFIG_KASAN
 	few = true;
 #endif

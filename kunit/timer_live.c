@@ -357,9 +357,9 @@ struct graveyard {
 static struct mortal *beget(struct htw_hand *hand, struct htw_trig *rig)
 {
 	struct mortal *mortal = kzalloc(sizeof(*mortal), GFP_KERNEL);
-	struct htw_wake_policy policy = {
-		.events		= htw_random_below(&hand->random, MORTAL_TIMERS),
-		.delay_ns	= htw_random_length(&hand->random, 19),
+	struct htw_timers_config config = {
+		.policy.events		= htw_random_below(&hand->random, MORTAL_TIMERS),
+		.policy.delay_ns	= htw_random_length(&hand->random, 19),
 	};
 	struct htw_user *user = htw_user_get(HTW_TRIG_UID);
 	u64 id, delay_ns;
@@ -372,8 +372,7 @@ static struct mortal *beget(struct htw_hand *hand, struct htw_trig *rig)
 		return NULL;
 	}
 	htw_timers_init(&mortal->timers, rig->engine, user, MORTAL_TIMERS);
-	htw_timers_setup(&mortal->timers, rig->engine,
-			&(struct htw_timers_config){ .policy = policy });
+	htw_timers_setup(&mortal->timers, rig->engine, &config);
 	for (i = 0; i < MORTAL_TIMERS; i++) {
 		delay_ns = htw_random_length(&hand->random, 20);
 		htw_trig_try_arm(&mortal->timers, live_ns() + delay_ns, i, &id);

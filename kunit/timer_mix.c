@@ -361,6 +361,7 @@ static void mix_close(struct mix *mix)
 static void run_mix(struct kunit *test, const struct htw_engine_config *config,
 		    struct htw_wake_policy policy)
 {
+	struct htw_timers_config choices = { .policy = policy };
 	struct mix *mix = kunit_kzalloc(test, sizeof(*mix), GFP_KERNEL);
 	struct htw_crew *crew = htw_crew_new(test, mix_round, mix);
 	u64 rounds;
@@ -370,8 +371,7 @@ static void run_mix(struct kunit *test, const struct htw_engine_config *config,
 	mutex_init(&mix->lock);
 	mix->rig = config ? htw_trig_open(test, config) : htw_trig_open_live(test);
 	mix->timers = htw_trig_own(mix->rig, SLOTS);
-	KUNIT_ASSERT_EQ(test, htw_timers_setup(mix->timers, mix->rig->engine,
-			&(struct htw_timers_config){ .policy = policy }), 0);
+	KUNIT_ASSERT_EQ(test, htw_timers_setup(mix->timers, mix->rig->engine, &choices), 0);
 	rounds = htw_crew_run(test, crew, HANDS, htw_timer_ms / 2, htw_timer_seed);
 	mix_close(mix);
 	KUNIT_EXPECT_GT(test, mix->books.fired, 0);

@@ -38,6 +38,7 @@ static bool take(struct htw_timers *timers, struct htwheel_event *event)
 	const char *places = (const char *)ring->shared + ring->shared->events_offset;
 	u32 head = ring->head->head;
 
+	/* Pairs with htw_ring_put(). */
 	if (head == smp_load_acquire(&ring->shared->tail))
 		return false;
 	memcpy(event, places + (head & (ring->entries - 1)) * ring->shared->stride, sizeof(*event));

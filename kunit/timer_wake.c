@@ -12,11 +12,12 @@
 
 static struct htw_timers *own(struct htw_trig *rig, u32 events, u64 delay_ns)
 {
-	struct htw_wake_policy policy = { .events = events, .delay_ns = delay_ns };
+	struct htw_timers_config config = {
+		.policy = { .events = events, .delay_ns = delay_ns },
+	};
 	struct htw_timers *timers = htw_trig_own(rig, 100);
 
-	KUNIT_ASSERT_EQ(rig->test, htw_timers_setup(timers, rig->engine,
-			&(struct htw_timers_config){ .policy = policy }), 0);
+	KUNIT_ASSERT_EQ(rig->test, htw_timers_setup(timers, rig->engine, &config), 0);
 	return timers;
 }
 
@@ -305,7 +306,7 @@ static void setup_changes_the_engine(struct kunit *test)
 	struct htw_engine_config config = htw_trig_config(test);
 	struct htw_trig *rig = htw_trig_open_default(test);
 	struct htw_timers *timers = htw_trig_own(rig, 1000);
-	struct htw_wake_policy policy = { .events = 2, .delay_ns = NSEC_PER_MSEC };
+	struct htw_timers_config choices = { .policy = { .events = 2, .delay_ns = NSEC_PER_MSEC } };
 	const u64 nr = rig->design->reserve ? HTW_CHUNK_PLACES - 1 : 0;
 	struct htw_engine *other, *first = rig->engine;
 
@@ -315,8 +316,7 @@ static void setup_changes_the_engine(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, htw_timers_reserve(timers, 1), 0);
 	htw_timers_flush(timers);
 	KUNIT_EXPECT_EQ(test, first->reserved, nr);
-	KUNIT_EXPECT_EQ(test, htw_timers_setup(timers, other,
-			&(struct htw_timers_config){ .policy = policy }), 0);
+	KUNIT_EXPECT_EQ(test, htw_timers_setup(timers, other, &choices), 0);
 	KUNIT_EXPECT_EQ(test, first->reserved, 0);
 	KUNIT_EXPECT_EQ(test, other->reserved, nr);
 	KUNIT_EXPECT_PTR_EQ(test, timers->engine, other);

@@ -87,7 +87,7 @@ static void delivery_finish(struct htw_timers *timers, struct htw_timer *timer)
 
 /* Arm the periodic ones among @done again. */
 static void delivery_next_turns(struct htw_timers *timers, struct htw_timer **done, unsigned int nr,
-			     u64 now_ns)
+				u64 now_ns)
 {
 	struct htw_group group;
 	struct htw_turn turn;

@@ -118,7 +118,10 @@ ssize_t htw_event_read(struct htw_ctx *ctx, struct iov_iter *to, bool nonblock, 
 
 	if (iov_iter_count(to) < sizeof(struct htwheel_event))
 		return -EINVAL;
-	/* What is in the ring is not read here, so there may be nothing to wait for. */
+	/*
+	 * What is in the ring is not read here, so there may be nothing to wait for. Pairs with
+	 * htw_timers_setup().
+	 */
 	nonblock |= !!smp_load_acquire(&ctx->timers.ready.ring);
 	do {
 		ret = event_copy_locked(ctx, to, nowait);
@@ -148,6 +151,7 @@ ssize_t htw_event_read(struct htw_ctx *ctx, struct iov_iter *to, bool nonblock, 
 __poll_t htw_event_poll(struct htw_ctx *ctx, struct file *file, poll_table *wait)
 {
 	poll_wait(file, &ctx->timers.ready.wait, wait);
+	/* Pairs with htw_timers_setup(). */
 	if (smp_load_acquire(&ctx->timers.ready.ring))
 		htw_ready_refresh(&ctx->timers.ready);
 	/* Pairs with the lock in htw_ready_wake(), as explained there. */

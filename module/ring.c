@@ -105,6 +105,7 @@ EXPORT_SYMBOL_IF_KUNIT(htw_ring_used);
  */
 bool htw_ring_readable(const struct htw_ring *ring)
 {
+	/* (A), for who is about to read what waits outside. */
 	u32 head = smp_load_acquire(&ring->head->head);
 
 	return ring->tail != head && ring->tail - head <= ring->entries;

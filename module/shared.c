@@ -91,8 +91,9 @@ void htw_shared_destroy(struct htw_timers_config *config)
  */
 int htw_shared_map(const struct htw_timers *timers, struct vm_area_struct *vma)
 {
-	/* Pairs with htw_timers_setup(). */
+	/* Both pair with htw_timers_setup(). */
 	const struct htw_ring *ring = smp_load_acquire(&timers->ready.ring);
+	/* As above. */
 	const struct htw_table *table = smp_load_acquire(&timers->table);
 
 	switch ((u64)vma->vm_pgoff << PAGE_SHIFT) {

@@ -117,6 +117,7 @@ int htw_timers_setup(struct htw_timers *timers, struct htw_engine *engine,
 	 * the lock.
 	 */
 	smp_store_release(&timers->table, config->table);
+	/* As above. */
 	smp_store_release(&timers->ready.ring, config->ring);
 	return 0;
 }

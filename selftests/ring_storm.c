@@ -261,6 +261,57 @@ TEST_F(storm, periodic_timers_keep_their_order)
 	EXPECT_EQ(0, stats.pending);
 }
 
+struct stream {
+	struct area	*area;
+	uint64_t	armed;
+};
+
+/* Each field says which event it is. */
+static void arm_next(void *arg)
+{
+	struct stream *stream = arg;
+	uint64_t number = stream->armed + 1;
+	struct htwheel_op op = {
+		.flags = HTWHEEL_ABSOLUTE, .time_ns = number, .user_data = number, .tag = number,
+	};
+
+	if (ring_unread(stream->area) == stream->area->ring->entries)
+		sched_yield();
+	else if (!arm_like(stream->area->fd, op, NULL))
+		stream->armed = number;
+}
+
+/* The tail moves when the event is there, and its place is used again when the head has moved. */
+TEST_F(storm, events_are_whole)
+{
+	const uint64_t wanted = scaled(2000);
+	struct stream stream = { .area = &self->area };
+	const struct htwheel_event *event;
+	struct crew crew = { .nr = 0 };
+	uint64_t number = 0, wrong = 0;
+	uint32_t head = self->area.position->head, spins;
+
+	ASSERT_EQ(0, pin_to(0));
+	ASSERT_EQ(0, crew_add(&crew, 1, arm_next, &stream));
+	while (number < wanted && !wrong) {
+		/* Event by event, as soon as one is there; the other CPU may be one's own. */
+		for (spins = 0; ring_tail(&self->area) == head; spins++)
+			if (spins % 1000 == 999)
+				sched_yield();
+		event = ring_event(&self->area, head);
+		number++;
+		wrong += event->deadline_ns != number || event->user_data != number ||
+			 event->tag != (uint32_t)number || event->count != 1 || event->flags ||
+			 event->fired_ns < number;
+		set_head(&self->area, ++head);
+	}
+	crew_end(&crew);
+	EXPECT_EQ(0, wrong) {
+		TH_LOG("event %llu", (unsigned long long)number);
+	}
+	EXPECT_EQ(0, ring_waited(&self->area));
+}
+
 /* B77: a ring that nobody empties is nothing to another context on the same CPUs. */
 TEST_F(storm, B77_ring_that_is_not_emptied)
 {

@@ -29,7 +29,7 @@ compare: ## the queue designs beside each other, with pictures (KERNEL=uml|6.1|6
 	@scripts/install-packages build plot $(if $(filter uml%,$(or $(filter-out 6.1,$(KERNEL)),uml)),uml,qemu)
 	@scripts/compare $(if $(filter command line,$(origin KERNEL)),$(KERNEL),uml)
 
-check: ## all tests; QUICK=1: only what takes a minute or two (KUnit, userspace)
+check: ## all tests; QUICK=1: only what takes three minutes (KUnit, userspace)
 	@scripts/check $(if $(QUICK),--quick)
 
 bench: ## measure: build/bench/results.md, and pictures (LAYER=queue|kernel|device, KERNEL=uml|..., FULL=1)

@@ -8,6 +8,7 @@
  */
 #include <linux/limits.h>
 #include <linux/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -40,6 +41,10 @@ int htw_area_init(struct htw_area *area, u64 bytes)
 		if (!new.pages[new.nr_pages])
 			goto fail;
 		new.nr_pages++;
+		/* A million pages take their time. */
+		if (fatal_signal_pending(current))
+			goto fail;
+		cond_resched();
 	}
 	new.memory = vmap(new.pages, new.nr_pages, VM_MAP, PAGE_KERNEL);
 	if (!new.memory)

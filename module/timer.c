@@ -374,7 +374,7 @@ static void pass_will_wake(struct htw_pass *pass, struct htw_timers *timers)
 
 /*
  * The deadline of a timer has come. Unless the table knows of a later one: its event finds its way,
- * and the next turn of a periodic one begins.
+ * its readers will be woken, and the next turn of a periodic one begins.
  */
 static void timer_come_up(struct htw_pass *pass, struct htw_timers *timers, struct htw_timer *timer)
 {
@@ -386,6 +386,7 @@ static void timer_come_up(struct htw_pass *pass, struct htw_timers *timers, stru
 		return;
 	}
 	timer->deadline_ns = deadline_ns;
+	pass_will_wake(pass, timers);
 	htw_timer_expired(timer, pass->now_ns);
 	trace_htwheel_expire(timers->number, timer, pass->now_ns, deadline_ns);
 	if (timer_emit(timers, timer, pass->now_ns, &next_ns))
@@ -407,7 +408,6 @@ static void timer_expire(struct htw_pass *pass, struct list_head *due)
 			if (timers)
 				spin_unlock(&timers->ready.lock);
 			timers = owner;
-			pass_will_wake(pass, timers);
 			spin_lock(&timers->ready.lock);
 		}
 		list_del(&node->link);

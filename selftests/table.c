@@ -4,6 +4,8 @@
  *
  * On a manual clock, with every design.
  */
+#include <sys/epoll.h>
+
 #include "harness.h"
 #include "many.h"
 #include "shared_area.h"
@@ -338,6 +340,38 @@ TEST_F(table, operations_go_by_the_later_one)
 		ROW_EQ(HOUR_NS - MS / 2, left_ns);
 		close_areas(&area);
 	}
+}
+
+/* Who has been told of what there is, is not told again because a timer was postponed. */
+TEST_F(table, no_edge_for_a_postponed_timer)
+{
+	struct epoll_event in = { .events = EPOLLIN | EPOLLET };
+	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	const struct htwheel_design *row;
+	struct htwheel_event event;
+	struct area area;
+	uint64_t id;
+
+	ASSERT_LE(0, epoll_fd);
+	FOR_EACH_ROW(row) {
+		ROW_EQ(0, open_row(&area, row));
+		ROW_EQ(0, epoll_ctl(epoll_fd, EPOLL_CTL_ADD, area.fd, &in));
+		ROW_EQ(0, arm_in(area.fd, MS, 0, NULL));
+		ROW_EQ(0, arm_in(area.fd, 10 * MS, 1, &id));
+		postpone(&area, id, START_NS + 100 * MS);
+		ROW_EQ(0, advance_to(area.fd, START_NS + 5 * MS));
+		ROW_EQ(1, epoll_wait(epoll_fd, &in, 1, 0));
+		ROW_EQ(0, advance_to(area.fd, START_NS + 50 * MS));
+		ROW_EQ(1, times_postponed(area.fd));
+		ROW_EQ(0, epoll_wait(epoll_fd, &in, 1, 0));
+		ROW_EQ(0, advance_to(area.fd, START_NS + 200 * MS));
+		ROW_EQ(1, epoll_wait(epoll_fd, &in, 1, 0));
+		ROW_EQ(1, read_events(area.fd, &event, 1));
+		ROW_EQ(1, read_events(area.fd, &event, 1));
+		close_areas(&area);
+		in = (struct epoll_event){ .events = EPOLLIN | EPOLLET };
+	}
+	close(epoll_fd);
 }
 
 TEST_HARNESS_MAIN

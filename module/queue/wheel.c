@@ -58,6 +58,7 @@ static u64 wheel_put(struct htw_wheel *wheel, struct htw_node *node)
 	u64 tick = max(node->tick, queue->clock_tick);
 
 	htw_slots_put(&wheel->slots, wheel_ring(wheel, place.level) + place.slot, node);
+	wheel->busy |= 1U << place.level;
 	return wheel_attention(wheel, wheel_number(wheel, tick, place.level), place.level);
 }
 
@@ -78,28 +79,44 @@ struct wheel_event {
 	unsigned int		slot;
 };
 
-static struct wheel_event wheel_event(const struct htw_wheel *wheel)
+/* The next of one level. */
+static struct wheel_event wheel_level_event(const struct htw_wheel *wheel, unsigned int level)
 {
-	unsigned int level, ring, ahead, length = wheel_ring(wheel, 1);
-	struct wheel_event event = { .tick = HTW_TICK_NONE };
-	u64 number, tick;
+	unsigned int ring = wheel_ring(wheel, level), length = wheel_ring(wheel, 1), ahead;
+	u64 number = wheel_number(wheel, wheel->slots.queue.clock_tick, level), tick;
+	struct wheel_event event = { .tick = HTW_TICK_NONE, .level = level };
 
-	/* Of one tick, the highest level first: then nothing is left where it does not belong. */
-	for (level = wheel->levels; level--;) {
-		ring = wheel_ring(wheel, level);
-		number = wheel_number(wheel, wheel->slots.queue.clock_tick, level);
-		ahead = htw_slots_ahead(&wheel->slots, ring, length, number & (length - 1));
-		tick = wheel_attention(wheel, number + ahead, level);
-		if (ahead < length && tick < event.tick)
-			event = (struct wheel_event){ tick, level,
-						      ring + ((number + ahead) & (length - 1)) };
-		/* These have to be below when the clock enters the slot that they are from. */
-		tick = ((number + 1) << level * wheel->bits) - 1;
-		if (htw_slots_occupied(&wheel->slots, wheel_moving(wheel, level)) &&
-		    tick < event.tick)
-			event = (struct wheel_event){ tick, level, wheel_moving(wheel, level) };
+	ahead = htw_slots_ahead(&wheel->slots, ring, length, number & (length - 1));
+	if (ahead < length) {
+		event.tick = wheel_attention(wheel, number + ahead, level);
+		event.slot = ring + ((number + ahead) & (length - 1));
+	}
+	/* These have to be below when the clock enters the slot that they are from. */
+	tick = ((number + 1) << level * wheel->bits) - 1;
+	if (tick < event.tick && htw_slots_occupied(&wheel->slots, wheel_moving(wheel, level))) {
+		event.tick = tick;
+		event.slot = wheel_moving(wheel, level);
 	}
 	return event;
+}
+
+/* Most levels are empty, most of the time. */
+static struct wheel_event wheel_event(struct htw_wheel *wheel)
+{
+	struct wheel_event first = { .tick = HTW_TICK_NONE }, event;
+	unsigned int busy = wheel->busy;
+
+	/* Of one tick, the highest level first: then nothing is left where it does not belong. */
+	while (busy) {
+		event = wheel_level_event(wheel, fls(busy) - 1);
+		busy &= ~(1U << event.level);
+		if (event.tick == HTW_TICK_NONE &&
+		    !htw_slots_occupied(&wheel->slots, wheel_moving(wheel, event.level)))
+			wheel->busy &= ~(1U << event.level);
+		if (event.tick < first.tick)
+			first = event;
+	}
+	return first;
 }
 
 /* Empty a slot, as far as the budget goes: hand out what is due, and put the others again. */

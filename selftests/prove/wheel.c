@@ -87,6 +87,7 @@ void moving(void)
 	below = wheel_place(&wheel.slots.queue, &node);
 	PROVE(below.level < place.level, "it goes to a lower level");
 	prove_slot = wheel_moving(&wheel, place.level);
+	wheel.busy = 1U << place.level;
 	PROVE(wheel_event(&wheel).tick == deadline, "the move is an event, at the last moment");
 	PROVE(wheel_event(&wheel).level == place.level, "of this level");
 }

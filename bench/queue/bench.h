@@ -137,27 +137,19 @@ struct bench {
 	u64				sink;
 };
 
-/*
- * Operations that the contract may have, or not yet: the Makefile looks whether queue.h does. A
- * design that cannot has NULL there.
- */
+/* Operations that not every design has. */
 static inline bool bench_postpone(struct htw_queue *queue, struct htw_node *node, u64 tick)
 {
-#ifdef BENCH_POSTPONE
-	if (queue->design->postpone && tick >= node->tick) {
-		queue->design->postpone(queue, node, tick);
-		return true;
-	}
-#endif
-	return false;
+	if (!queue->design->postpone || tick < node->tick)
+		return false;
+	queue->design->postpone(queue, node, tick);
+	return true;
 }
 
-static inline void bench_prefetch(struct htw_queue *queue, struct htw_node *node)
+static inline void bench_fetch(struct htw_queue *queue, struct htw_node *node)
 {
-#ifdef BENCH_PREFETCH
-	if (queue->design->prefetch)
-		queue->design->prefetch(queue, node);
-#endif
+	if (queue->design->fetch)
+		queue->design->fetch(node);
 }
 
 /* To a later deadline in place, if the design can do that; to others, by cancel and arm. */

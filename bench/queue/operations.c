@@ -78,7 +78,7 @@ u64 bench_churn_batch(struct bench *bench)
 			if (op + AHEAD_NODE < end)
 				__builtin_prefetch(picked(bench, op + AHEAD_NODE), 1);
 			if (op + AHEAD_LINKS < end)
-				bench_prefetch(bench->queue, picked(bench, op + AHEAD_LINKS));
+				bench_fetch(bench->queue, picked(bench, op + AHEAD_LINKS));
 			churn(bench, op);
 		}
 	}

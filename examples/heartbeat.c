@@ -31,7 +31,7 @@
 #define MAX_ROUNDS	600
 #define SILENT_ROUND	10
 
-static struct {
+struct server {
 	int				fd;
 	uint64_t			id[CONNECTIONS];
 	uint64_t			deadline_ns[CONNECTIONS];
@@ -39,12 +39,14 @@ static struct {
 	bool				timed_out[CONNECTIONS];
 	const struct htwheel_ring	*ring;
 	struct htwheel_ring_head	*position;
-	_Atomic uint64_t		*table;
+	uint64_t			*table;
 	unsigned int			events;
 	unsigned int			stores;
 	unsigned int			by_read;
 	unsigned int			wrong;
-} server;
+};
+
+static struct server server;
 
 static void fail(const char *what)
 {
@@ -117,8 +119,8 @@ static void heartbeat(unsigned int connection, uint64_t now)
 {
 	server.before_ns[connection] = server.deadline_ns[connection];
 	server.deadline_ns[connection] = now + IDLE_NS;
-	atomic_store_explicit(&server.table[(uint32_t)server.id[connection]], now + IDLE_NS,
-			      memory_order_relaxed);
+	atomic_store_explicit((_Atomic uint64_t *)&server.table[(uint32_t)server.id[connection]],
+			      now + IDLE_NS, memory_order_relaxed);
 	server.stores++;
 }
 

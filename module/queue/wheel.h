@@ -18,7 +18,7 @@
  * @slots: for each level two windows, in which a slot lies at its number modulo their length; then,
  *	for each level, the timers of the slot behind the clock's, on their way to the level below
  * @levels: levels in use
- * @busy: bit n is set if level n may have timers; if it has none, the next look at it clears the bit
+ * @busy: bit n is set if level n may have timers; the next look at one that has none clears it
  * @bits: a window has 2^bits slots
  * @digit: for each bit of a tick, the number of the digit that it belongs to
  */

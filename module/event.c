@@ -99,6 +99,16 @@ static int event_wait(struct htw_ctx *ctx)
 					READ_ONCE(ctx->timers.ready.readable));
 }
 
+/*
+ * What is in a ring is not read here, so the file may be readable and there be nothing to wait for.
+ * Asked anew each time: SETUP may have made the ring while somebody waited without one.
+ */
+static bool event_in_ring(const struct htw_ctx *ctx)
+{
+	/* Pairs with htw_timers_setup(). */
+	return smp_load_acquire(&ctx->timers.ready.ring);
+}
+
 /**
  * htw_event_read() - read(2): whole events, as many as there are and fit
  * @ctx: the context
@@ -118,11 +128,6 @@ ssize_t htw_event_read(struct htw_ctx *ctx, struct iov_iter *to, bool nonblock, 
 
 	if (iov_iter_count(to) < sizeof(struct htwheel_event))
 		return -EINVAL;
-	/*
-	 * What is in the ring is not read here, so there may be nothing to wait for. Pairs with
-	 * htw_timers_setup().
-	 */
-	nonblock |= !!smp_load_acquire(&ctx->timers.ready.ring);
 	do {
 		ret = event_copy_locked(ctx, to, nowait);
 		if (ret > 0) {
@@ -132,7 +137,8 @@ ssize_t htw_event_read(struct htw_ctx *ctx, struct iov_iter *to, bool nonblock, 
 			cond_resched();
 		} else if (ret == -EFAULT && faults++ < EVENT_FAULTS) {
 			ret = event_fault_in(to);
-		} else if (ret == -EAGAIN && !bytes && !nonblock && !nowait) {
+		} else if (ret == -EAGAIN && !bytes && !nonblock && !nowait &&
+			   !event_in_ring(ctx)) {
 			ret = event_wait(ctx);
 		}
 	} while (!ret && iov_iter_count(to) >= sizeof(struct htwheel_event));
@@ -151,8 +157,7 @@ ssize_t htw_event_read(struct htw_ctx *ctx, struct iov_iter *to, bool nonblock, 
 __poll_t htw_event_poll(struct htw_ctx *ctx, struct file *file, poll_table *wait)
 {
 	poll_wait(file, &ctx->timers.ready.wait, wait);
-	/* Pairs with htw_timers_setup(). */
-	if (smp_load_acquire(&ctx->timers.ready.ring))
+	if (event_in_ring(ctx))
 		htw_ready_refresh(&ctx->timers.ready);
 	/* Pairs with the lock in htw_ready_wake(), as explained there. */
 	return READ_ONCE(ctx->timers.ready.readable) ? EPOLLIN | EPOLLRDNORM : 0;

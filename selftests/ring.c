@@ -365,4 +365,33 @@ TEST_F(ring, of_two_contexts)
 	close_areas(&other);
 }
 
+static void *read_blocking(void *arg)
+{
+	struct htwheel_event event;
+
+	return (void *)(intptr_t)read_events(*(int *)arg, &event, 1);
+}
+
+/* One who waits in read when SETUP makes a ring is not left there, nor kept from being killed. */
+TEST(setup_under_a_blocking_read)
+{
+	struct htwheel_event event = {};
+	pthread_t thread;
+	struct area area;
+	void *result;
+	int fd = open_device(0);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, read_blocking, &fd));
+	sleep_ns(50 * NS_PER_MS);
+	ASSERT_EQ(0, setup_like(fd, (struct htwheel_setup){ .ring_entries = 2 }));
+	ASSERT_EQ(0, map_areas(&area, fd));
+	ASSERT_EQ(0, arm_in(fd, 0, 7, NULL));
+	ASSERT_EQ(0, pthread_join(thread, &result));
+	EXPECT_EQ(-EAGAIN, (int)(intptr_t)result);
+	EXPECT_EQ(1, take_events(&area, &event, 1));
+	EXPECT_EQ(7, event.user_data);
+	close_areas(&area);
+}
+
 TEST_HARNESS_MAIN
